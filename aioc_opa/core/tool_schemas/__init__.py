@@ -1,0 +1,1 @@
+"""Tool schemas: what parses the arguments of a registered tool, exactly once per attempt."""

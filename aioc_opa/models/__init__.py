@@ -1,0 +1,1 @@
+"""Frozen wire models, one file a contract (design 3)."""

@@ -1,0 +1,1 @@
+"""What policy authors run: loading, routes, lint, scaffolding."""
