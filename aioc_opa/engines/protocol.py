@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
-from aioc_opa.core.reasons import Reason
 from aioc_opa.errors import EngineConfigurationError
 
 if TYPE_CHECKING:
     from aioc_opa.core.json_value import JsonValue
+    from aioc_opa.core.reasons import Reason
     from aioc_opa.engines.deadline import Deadline
 
 _SEGMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

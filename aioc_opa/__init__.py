@@ -1,0 +1,1 @@
+"""Authorization for the tool calls of AI agents, decided by OPA."""
