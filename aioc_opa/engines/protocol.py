@@ -7,33 +7,33 @@ Callers cannot tell engines apart by their verdicts (design 4). An engine gives 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
+from aioc_opa.core.engine_answer import UNDEFINED, EngineAnswer, EngineFailureError, Undefined
 from aioc_opa.errors import EngineConfigurationError
 
 if TYPE_CHECKING:
-    from aioc_opa.core.json_value import JsonValue
-    from aioc_opa.core.reasons import Reason
     from aioc_opa.engines.deadline import Deadline
 
+__all__ = [
+    "HANDOFF_POLICY_PATH",
+    "TOOL_POLICY_PATH",
+    "UNDEFINED",
+    "AsyncEngine",
+    "DecisionPath",
+    "Engine",
+    "EngineAnswer",
+    "EngineFailureError",
+    "Undefined",
+]
+
 _SEGMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-class Undefined(Enum):
-    """The engine's "no value": an undefined rule, a wrong path, or no bundle yet. Not a JSON null."""
-
-    UNDEFINED = "undefined"
-
-
-UNDEFINED: Final = Undefined.UNDEFINED
 
 
 class DecisionPath:
     """A pinned path of a decision rule below ``data``, such as ``aioc/tool_policy/decision``.
 
-    Checked when it is configured and never derived from a tool or agent name (CVE-2025-46569; reference opa.md, rule 8).
+    Checked when it is configured and never derived from a tool or agent name (CVE-2025-46569).
 
     Attributes:
         text: the segments joined by ``/``.
@@ -70,37 +70,6 @@ class DecisionPath:
 
 TOOL_POLICY_PATH: Final = DecisionPath("aioc/tool_policy/decision")
 HANDOFF_POLICY_PATH: Final = DecisionPath("aioc/handoff_policy/decision")
-
-
-@dataclass(frozen=True, slots=True)
-class EngineAnswer:
-    """What an engine answered, decoded by the strict decoder but not yet judged.
-
-    Attributes:
-        result: the decision document, or `UNDEFINED`.
-        policy_revision: RFC 8785 text of ``{bundle: revision}``; None when the engine names no revision.
-        decision_id: OPA's, when decision logging is on.
-        engine: name and version, e.g. ``opa 1.22.4`` or ``regorus 0.13.0``.
-    """
-
-    result: JsonValue | Undefined
-    policy_revision: str | None = None
-    decision_id: str | None = None
-    engine: str = ""
-
-
-class EngineFailureError(Exception):
-    """An engine could not answer. Becomes a deny with `reason`.
-
-    Attributes:
-        reason: one of the reserved ``policy_*`` reasons.
-        detail: for operators' logs only: it can hold argument values (reference opa.md, rule 10).
-    """
-
-    def __init__(self, reason: Reason, detail: str) -> None:
-        super().__init__(f"{reason}: {detail}")
-        self.reason = reason
-        self.detail = detail
 
 
 @runtime_checkable

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from aioc_opa.permit import Permit
-
     from aioc_opa.models.decision import PolicyDecision
     from aioc_opa.models.suspended_proposal import SuspendedHandoffProposal, SuspendedToolProposal
+    from aioc_opa.permit import Permit
 
 Stage = Literal["access", "policy", "permit"]
 

@@ -9,6 +9,4 @@ from pydantic.alias_generators import to_camel
 class WireModel(BaseModel):
     """Frozen, refuses unknown fields, validates strictly, and writes camelCase."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, alias_generator=to_camel, populate_by_name=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, alias_generator=to_camel, populate_by_name=True)
