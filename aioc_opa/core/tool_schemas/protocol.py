@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from aioc_opa.core.canonical_json import NotCanonicalError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aioc_opa.core.json_value import JsonObject
     from aioc_opa.errors import ArgumentIssue
+
+__all__ = ["NotCanonicalError", "SchemaRejectionError", "ToolSchema"]
 
 
 class SchemaRejectionError(ValueError):
@@ -24,20 +28,6 @@ class SchemaRejectionError(ValueError):
     def __init__(self, issues: Sequence[ArgumentIssue]) -> None:
         super().__init__(f"{len(issues)} issue(s)")
         self.issues = tuple(issues)
-
-
-class NotCanonicalError(ValueError):
-    """A value has no canonical JSON form.
-
-    Attributes:
-        path: keys and indexes from the root.
-        problem: what is wrong and what to do instead, without the value.
-    """
-
-    def __init__(self, path: tuple[str | int, ...], problem: str) -> None:
-        super().__init__(f"{path}: {problem}")
-        self.path = path
-        self.problem = problem
 
 
 class ToolSchema(Protocol):
