@@ -1,0 +1,93 @@
+package system.authz_test
+
+import future.keywords.not
+
+import data.system.authz
+
+question := {
+	"method": "POST",
+	"path": ["v1", "data", "aioc", "tool_policy", "decision"],
+	"params": {"strict-builtin-errors": ["true"], "provenance": ["true"]},
+	"headers": {},
+}
+
+test_both_decisions_may_be_asked if {
+	authz.allow with input as question
+	authz.allow with input as object.union(
+		question,
+		{"path": ["v1", "data", "aioc", "handoff_policy", "decision"]},
+	)
+}
+
+test_a_bare_strict_flag_counts if {
+	authz.allow with input as asked_with({"strict-builtin-errors": [""]})
+}
+
+test_health_may_be_asked if {
+	authz.allow with input as {"method": "GET", "path": ["health"], "params": {}, "headers": {}}
+}
+
+test_no_decision_without_the_strict_flag if {
+	every params in [
+		{},
+		{"strict-builtin-errors": ["false"]},
+		{"strict-builtin-errors": ["", "false"]},
+		{"strict-builtin-errors": []},
+	] {
+		not authz.allow with input as asked_with(params)
+	}
+}
+
+test_no_other_parameter if {
+	every name in ["explain", "instrument", "input", "watch"] {
+		not authz.allow with input as asked_with({"strict-builtin-errors": ["true"], name: ["full"]})
+	}
+}
+
+test_no_other_method_on_a_decision if {
+	every method in ["GET", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] {
+		not authz.allow with input as object.union(question, {"method": method})
+	}
+}
+
+test_no_other_method_on_health if {
+	every method in ["POST", "PUT", "DELETE"] {
+		not authz.allow with input as {"method": method, "path": ["health"], "params": {}, "headers": {}}
+	}
+}
+
+test_nothing_else_is_answered if {
+	every path in [
+		[],
+		[""],
+		["v0", "data", "aioc", "tool_policy", "decision"],
+		["v1", "data"],
+		["v1", "data", "aioc", "tool_policy"],
+		["v1", "data", "aioc", "tool_policy", "decision", ""],
+		["v1", "data", "aioc", "tool_policy", "decision", "effect"],
+		["v1", "data", "aioc", "packs"],
+		["v1", "data", "system", "authz", "allow"],
+		["v1", "query"],
+		["v1", "compile"],
+		["v1", "config"],
+		["v1", "status"],
+		["v1", "policies"],
+		["v1", "policies", "system"],
+		["metrics"],
+		["health", "live"],
+		["debug", "pprof"],
+	] {
+		every method in ["GET", "POST"] {
+			not authz.allow with input as object.union(question, {"path": path, "method": method})
+		}
+	}
+}
+
+test_a_request_without_its_parts_is_refused if {
+	not authz.allow with input as {}
+	not authz.allow with input as {"method": "POST", "path": question.path}
+	not authz.allow with input as null
+}
+
+# `with` does not merge, it replaces; object.union would keep the parameters that the case leaves out.
+asked_with(params) := object.union(object.remove(question, ["params"]), {"params": params})

@@ -1,0 +1,94 @@
+package system.log_test
+
+import future.keywords.not
+
+import data.system.log
+
+canary := "canary-5f3a"
+
+event := {
+	"path": "aioc/tool_policy/decision",
+	"input": {
+		"contractVersion": "1",
+		"kind": "tool",
+		"requestId": "r-1",
+		"agentName": "concierge",
+		"toolName": "refund",
+		"proposalHash": "00",
+		"turn": 1,
+		"rawArguments": sprintf(`{"note": "%s"}`, [canary]),
+		"requestedArguments": {"note": canary},
+		"parsedArguments": {"note": canary},
+		"argsCanonicalJson": sprintf(`{"note": "%s"}`, [canary]),
+		"handoffPayload": {"note": canary},
+		"payloadCanonicalJson": sprintf(`{"note": "%s"}`, [canary]),
+		"runContext": {"runId": "run-1", "context": {"customer": canary}},
+		"principal": {"identity": "alice", "roles": ["agent"]},
+		"addedByTheNextVersion": canary,
+	},
+	"result": {
+		"decision": "deny",
+		"reason": "too_much",
+		"reasons": ["too_much"],
+		"proposalHash": "00",
+		"requestId": "r-1",
+		"kind": "tool",
+		"publicReason": concat(" ", ["You cannot refund", canary]),
+		"metadata": {"note": canary},
+		"addedByTheNextVersion": canary,
+	},
+	"nd_builtin_cache": {"http.send": {canary: canary}},
+}
+
+test_no_argument_and_no_context_is_shown if {
+	shown := log.mask with input as event
+	not contains(json.marshal(shown), canary)
+}
+
+test_what_identifies_the_decision_is_shown if {
+	shown := log.mask with input as event
+	{"op": "upsert", "path": "/input", "value": {
+		"contractVersion": "1",
+		"kind": "tool",
+		"requestId": "r-1",
+		"agentName": "concierge",
+		"toolName": "refund",
+		"proposalHash": "00",
+		"turn": 1,
+		"runContext": {"runId": "run-1"},
+		"principal": {"identity": "alice", "roles": ["agent"]},
+	}} in shown
+	{"op": "upsert", "path": "/result", "value": {
+		"decision": "deny",
+		"reason": "too_much",
+		"reasons": ["too_much"],
+		"proposalHash": "00",
+		"requestId": "r-1",
+		"kind": "tool",
+	}} in shown
+}
+
+test_the_builtin_cache_is_taken_out if {
+	"/nd_builtin_cache" in log.mask with input as event
+}
+
+test_an_input_of_another_shape_is_replaced_too if {
+	every odd in [canary, [canary], {canary: canary}, 7, null, {"runContext": canary}] {
+		shown := log.mask with input as {"input": odd, "result": odd}
+		{"op": "upsert", "path": "/input", "value": {"runContext": {}}} in shown
+		{"op": "upsert", "path": "/result", "value": {}} in shown
+	}
+}
+
+test_an_event_without_input_and_result_is_replaced_too if {
+	shown := log.mask with input as {"path": "x"}
+	count(shown) == 3
+}
+
+test_an_event_with_an_error_is_dropped if {
+	log.drop with input as object.union(event, {"error": {"code": "internal_error", "message": canary}})
+}
+
+test_any_other_event_is_kept if {
+	not log.drop with input as event
+}
