@@ -1,0 +1,175 @@
+"""Read the files of a policy folder or bundle archive, and nothing else: no link out, no traversal, no flood.
+
+What is read is what OPA reads in bundle mode: ``*.rego``, ``data.json`` and ``.manifest``. Test modules are left
+out. YAML data is refused: YAML 1.1 and 1.2 read ``on`` and ``no`` differently, and OPA changed over in 1.21.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import tarfile
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from aioc_opa.errors import PolicyLoadError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_MODULE_BYTES: Final = 32 * 1024 * 1024
+"""One Rego module. Generated routes of 10,000 tools are the largest that were measured."""
+MAX_DATA_BYTES: Final = 128 * 1024 * 1024
+"""One ``data.json``. 100,000 identities take 13 MB (reference performance.md)."""
+MAX_TOTAL_BYTES: Final = 512 * 1024 * 1024
+MAX_FILES: Final = 100_000
+MAX_ARCHIVE_BYTES: Final = 256 * 1024 * 1024
+
+SIGNATURES: Final = ".signatures.json"
+MANIFEST: Final = ".manifest"
+
+# Written by version control, editors and linters, or by Kubernetes (`..data`): never policy.
+_SKIPPED_FOLDERS: Final = frozenset({".git", ".regal", ".github", ".vscode", ".idea", ".venv", "node_modules"})
+
+
+class _Intake:
+    """Collects files under the caps."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.files: dict[str, bytes] = {}
+        self.total = 0
+
+    def wants(self, path: str) -> bool:
+        """Whether `path` is a file that is loaded; refuses what would be read otherwise than it looks."""
+        folder, _, name = path.rpartition("/")
+        lower = name.lower()
+        if lower.startswith("data.") and lower.endswith((".yaml", ".yml")):
+            raise PolicyLoadError(f"{self.source}: {path}: YAML data is refused; write it as data.json")
+        if lower.endswith((".wasm",)) or (name == "plan.json" and not folder):
+            raise PolicyLoadError(f"{self.source}: {path}: compiled policy is refused; ship Rego source")
+        if name in {MANIFEST, SIGNATURES}:
+            if folder:
+                raise PolicyLoadError(f"{self.source}: {path}: belongs at the top of a bundle, not in a folder of it")
+            return True
+        loaded = (lower.endswith(".rego") and not lower.endswith("_test.rego")) or lower == "data.json"
+        if loaded and any(part.startswith(".") for part in path.split("/")):
+            raise PolicyLoadError(f"{self.source}: {path}: a hidden file is refused; rename or remove it")
+        if loaded and not path.isascii():
+            raise PolicyLoadError(f"{self.source}: {path!r}: names of policy files are ASCII")
+        if loaded and name != lower:
+            raise PolicyLoadError(f"{self.source}: {path}: names of policy files are lower case")
+        return loaded
+
+    def cap(self, path: str) -> int:
+        """Bytes that the file at `path` may have."""
+        return MAX_MODULE_BYTES if path.endswith(".rego") else MAX_DATA_BYTES
+
+    def take(self, path: str, stream: BinaryIO) -> None:
+        """Read one file, at most one byte past its cap."""
+        if path in self.files:
+            raise PolicyLoadError(f"{self.source}: {path}: occurs twice")
+        if len(self.files) >= MAX_FILES:
+            raise PolicyLoadError(f"{self.source}: more than {MAX_FILES} files")
+        cap = self.cap(path)
+        content = stream.read(cap + 1)
+        if len(content) > cap:
+            raise PolicyLoadError(f"{self.source}: {path}: larger than {cap} bytes")
+        self.total += len(content)
+        if self.total > MAX_TOTAL_BYTES:
+            raise PolicyLoadError(f"{self.source}: more than {MAX_TOTAL_BYTES} bytes in all")
+        self.files[path] = content
+
+
+def read_policy_files(path: Path) -> dict[str, bytes]:
+    """The policy files below the folder, or in the ``.tar.gz``, at `path`: relative POSIX path to content, sorted.
+
+    Raises:
+        PolicyLoadError: it cannot be read, or holds something that is refused.
+    """
+    try:
+        if path.is_dir():
+            files = _read_folder(path)
+        elif path.is_file():
+            files = _read_archive(path)
+        else:
+            raise PolicyLoadError(f"{path}: no such policy folder or bundle")
+    except OSError as error:
+        raise PolicyLoadError(f"{error.filename or path}: cannot be read: {error.strerror or error}") from error
+    return dict(sorted(files.items()))
+
+
+def _read_folder(root: Path) -> dict[str, bytes]:
+    intake = _Intake(str(root))
+    real_root = root.resolve()
+    for relative in _walk(root, intake):
+        if not intake.wants(relative):
+            continue
+        file = root / relative
+        real = file.resolve()
+        if not real.is_relative_to(real_root):
+            raise PolicyLoadError(f"{root}: {relative}: the link leaves the policy folder")
+        if not real.is_file():
+            raise PolicyLoadError(f"{root}: {relative}: is not a regular file")
+        with real.open("rb") as stream:
+            intake.take(relative, stream)
+    return intake.files
+
+
+def _walk(root: Path, intake: _Intake) -> Iterator[str]:
+    def fail(error: OSError) -> None:
+        raise error
+
+    for folder, subfolders, names in os.walk(root, onerror=fail):
+        relative = Path(folder).relative_to(root).as_posix()
+        prefix = "" if relative == "." else f"{relative}/"
+        kept = [name for name in sorted(subfolders) if name not in _SKIPPED_FOLDERS and not name.startswith("..")]
+        for name in kept:
+            if Path(folder, name).is_symlink():
+                raise PolicyLoadError(f"{intake.source}: {prefix}{name}: a linked folder is refused; copy it")
+        subfolders[:] = kept
+        for name in sorted(names):
+            yield prefix + name
+
+
+def _read_archive(path: Path) -> dict[str, bytes]:
+    intake = _Intake(str(path))
+    if path.stat().st_size > MAX_ARCHIVE_BYTES:
+        raise PolicyLoadError(f"{path}: larger than {MAX_ARCHIVE_BYTES} bytes")
+    try:
+        with tarfile.open(path, mode="r|gz") as archive:
+            _read_members(archive, intake)
+    except (tarfile.TarError, EOFError, ValueError) as error:
+        raise PolicyLoadError(f"{path}: is not a whole .tar.gz bundle: {error}") from error
+    return intake.files
+
+
+def _read_members(archive: tarfile.TarFile, intake: _Intake) -> None:
+    unpacked = 0
+    for count, member in enumerate(archive):
+        unpacked += member.size
+        # Skipped members are decompressed too: they count, or a bomb beside the policy would pass.
+        if count >= MAX_FILES or unpacked > MAX_TOTAL_BYTES:
+            raise PolicyLoadError(f"{intake.source}: more than {MAX_FILES} files or {MAX_TOTAL_BYTES} bytes")
+        relative = _member_path(member.name, intake.source)
+        if member.isdir():
+            continue
+        if not member.isreg():
+            raise PolicyLoadError(f"{intake.source}: {member.name!r}: links and devices are refused in a bundle")
+        if intake.wants(relative):
+            stream = archive.extractfile(member)
+            if stream is None:  # tarfile's type allows it; a regular member always has a stream
+                raise PolicyLoadError(f"{intake.source}: {member.name!r}: cannot be read")
+            with stream:
+                intake.take(relative, stream)  # type: ignore[arg-type]  # IO[bytes] has the one method used
+
+
+def _member_path(name: str, source: str) -> str:
+    # `opa build` writes "/aioc/…", GNU tar "./aioc/…": both mean the path below the root of the bundle.
+    relative = name.removeprefix("./").removeprefix("/").rstrip("/")
+    if relative in {"", "."}:
+        return ""
+    parts = relative.split("/")
+    if "\\" in relative or posixpath.normpath(relative) != relative or ".." in parts or relative.startswith("/"):
+        raise PolicyLoadError(f"{source}: {name!r}: a path in a bundle may not leave it")
+    return relative
