@@ -163,6 +163,9 @@ class _Walk:
             if not key.isascii():
                 check_text(key)
                 self.simple = False
+            if type(item) is str and item.isascii():  # the common case, without a call
+                copied[key] = item
+                continue
             try:
                 copied[key] = self.copy(item, depth)
             except NotCanonicalError as error:
