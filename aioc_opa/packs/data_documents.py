@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aioc_opa.core.limits import HARD_MAX_DEPTH, JsonLimits
+from aioc_opa.core.limits import HARD_MAX_DEPTH, HARD_MAX_NODES, JsonLimits
 from aioc_opa.core.strict_json import StrictJsonError, decode_object
 from aioc_opa.errors import PolicyLoadError
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from aioc_opa.core.json_value import JsonObject, JsonValue
 
-DATA_LIMITS: Final = JsonLimits(max_bytes=128 * 1024 * 1024, max_depth=HARD_MAX_DEPTH, max_nodes=20_000_000)
-"""Policy data is the operator's own file; the caps keep a wrong file from taking the machine."""
+DATA_LIMITS: Final = JsonLimits(max_bytes=128 * 1024 * 1024, max_depth=HARD_MAX_DEPTH, max_nodes=HARD_MAX_NODES)
+"""Of one file. Larger tables are spread over several folders, or pushed to the server's data API."""
 
 
 def decode_document(source: str, path: str, content: bytes) -> JsonObject:

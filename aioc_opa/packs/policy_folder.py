@@ -23,6 +23,7 @@ from aioc_opa.packs.data_documents import decode_document, merge_documents
 from aioc_opa.packs.module_head import ModuleHeadError, package_of
 from aioc_opa.packs.namespace import check_data_place, check_module_place
 from aioc_opa.packs.policy_files import MANIFEST, SIGNATURES, read_policy_files
+from aioc_opa.packs.routes import check_routes, has_routes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +56,7 @@ class LoadedPolicy:
 def load_policy(
     path: Path, *, extra_data: Mapping[str, JsonValue] | None = None, unsafe_ignore_signature: bool = False
 ) -> LoadedPolicy:
-    """Read and check the policy at `path`.
+    """Read and check the policy at `path`, its routes included.
 
     Args:
         path: a folder, or a bundle ``.tar.gz``.
@@ -65,6 +66,20 @@ def load_policy(
 
     Raises:
         PolicyLoadError: something is refused; the message names the file and what to do.
+    """
+    policy = read_policy(path, extra_data=extra_data, unsafe_ignore_signature=unsafe_ignore_signature)
+    if has_routes(policy.modules):
+        check_routes(str(path), policy.modules, policy.data)
+    return policy
+
+
+def read_policy(
+    path: Path, *, extra_data: Mapping[str, JsonValue] | None = None, unsafe_ignore_signature: bool = False
+) -> LoadedPolicy:
+    """As `load_policy`, without rule 3: for the generator of routes and for the lint, which say what is wrong there.
+
+    Raises:
+        PolicyLoadError: as `load_policy`.
     """
     source = str(path)
     files = read_policy_files(path)

@@ -1,0 +1,28 @@
+# METADATA
+# title: Comparing amounts of money
+# description: |
+#   Fractions are binary: 255.005 - 255 is above 0.005 in one engine and below it in another. So amounts compare after
+#   rounding to whole millionths, where half a cent is 5,000. These functions are undefined for what is not a number:
+#   write a rule that refuses as `not money.at_most(amount, limit)`, which also refuses a missing amount.
+package aioc.lib.money
+
+import future.keywords.not
+
+# METADATA
+# title: Whether an amount is at most a limit, to within half a cent
+at_most(amount, limit) if {
+	is_number(amount)
+	is_number(limit)
+	round((amount - limit) * 1000000) <= 5000
+}
+
+# METADATA
+# title: Whether two amounts are the same, to within half a cent
+same(left, right) if {
+	at_most(left, right)
+	at_most(right, left)
+}
+
+# METADATA
+# title: An amount as whole cents
+cents(amount) := round(amount * 100) if is_number(amount)
