@@ -93,9 +93,7 @@ class ToolArgumentsValidationError(AiocOpaError):
         tool_name: the tool (or the handoff target) that was called.
     """
 
-    def __init__(
-        self, *, tool_name: str, stage: Literal["json", "schema"], issues: Sequence[ArgumentIssue]
-    ) -> None:
+    def __init__(self, *, tool_name: str, stage: Literal["json", "schema"], issues: Sequence[ArgumentIssue]) -> None:
         first = issues[0]
         place = "".join(f"[{part!r}]" for part in first.path)
         at = "" if first.offset is None else f" at character {first.offset}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from aioc_opa.core.json_value import JsonObject
     from aioc_opa.models.decision import PolicyDecision
     from aioc_opa.models.suspended_proposal import SuspendedHandoffProposal, SuspendedToolProposal
     from aioc_opa.permit import Permit
@@ -83,7 +84,13 @@ class Suspended(Outcome):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandoffAllowed(Outcome):
-    """The handoff may happen; the application carries it out."""
+    """The handoff may happen; the application carries it out with exactly this payload.
+
+    Attributes:
+        payload: the object that was judged.
+    """
+
+    payload: JsonObject = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

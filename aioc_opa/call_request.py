@@ -1,0 +1,144 @@
+"""A proposed call or handoff as the application gives it, and the checks on what surrounds the arguments.
+
+What fails here denies with ``policy_input_invalid``: exact types only, so that nothing that merely behaves like a
+`RunContext` or a name can be judged as one thing and mean another.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Required, TypedDict, Unpack
+
+from aioc_opa.models.principal import Principal
+from aioc_opa.models.run_context import RunContext
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_NAME: Final = 256
+MAX_TURN: Final = 2**31
+
+
+class CallOptions(TypedDict, total=False):
+    """Keyword arguments of `authorize` and `call`: what surrounds the arguments of one call.
+
+    Attributes:
+        agent_name: the agent that proposes the call; required.
+        run_context: the run and what the application knows; never from the model.
+        turn: turn of the run, from 0; default 0.
+        call_id: the provider's id of the call; made when absent.
+        principal: the authenticated identity behind the call.
+    """
+
+    agent_name: Required[str]
+    run_context: RunContext | None
+    turn: int
+    call_id: str | None
+    principal: Principal | None
+
+
+class _HandoffRest(TypedDict, total=False):
+    run_context: RunContext | None
+    turn: int
+    principal: Principal | None
+
+
+class HandoffOptions(_HandoffRest):
+    """Keyword arguments of `authorize_handoff`; as in `CallOptions`, with the agent that hands over."""
+
+    from_agent_name: Required[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """Everything about a call but its arguments, checked.
+
+    Attributes:
+        request_id: random, 32 hex digits, one a question.
+        call_id: the application's, else random.
+        run_id: likewise.
+    """
+
+    request_id: str
+    agent_name: str
+    call_id: str
+    run_id: str
+    turn: int
+    run_context: RunContext
+    principal: Principal | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRequest:
+    """One proposed call, unchecked.
+
+    Attributes:
+        target: the tool's name, or the agent that is handed over to.
+        raw_arguments: the provider's string, or a plain dict.
+        agent_name: the agent that proposes.
+    """
+
+    target: str
+    raw_arguments: object
+    agent_name: str
+    run_context: RunContext | None = None
+    turn: int = 0
+    call_id: str | None = None
+    principal: Principal | None = None
+
+    @classmethod
+    def of_call(cls, target: str, raw_arguments: object, **options: Unpack[CallOptions]) -> CallRequest:
+        """A tool call; a missing or unknown option is a TypeError, as for any function."""
+        return cls(target=target, raw_arguments=raw_arguments, **options)
+
+    @classmethod
+    def of_handoff(
+        cls, target: str, raw_payload: object, *, from_agent_name: str, **options: Unpack[_HandoffRest]
+    ) -> CallRequest:
+        """A handoff; `target` is the agent that is handed over to."""
+        return cls(target=target, raw_arguments=raw_payload, agent_name=from_agent_name, **options)
+
+    def surroundings(self) -> Surroundings:
+        """Check what surrounds the arguments, and make the ids that were not given.
+
+        Raises:
+            ValueError: something is not of exactly the right type or size.
+        """
+        random = os.urandom(48).hex()
+        run_context = RunContext() if self.run_context is None else self.run_context
+        if type(run_context) is not RunContext or type(run_context.context) is not dict:
+            raise ValueError("run_context is not a RunContext")
+        if self.principal is not None and type(self.principal) is not Principal:
+            raise ValueError("principal is not a Principal")
+        if type(self.turn) is not int or not 0 <= self.turn <= MAX_TURN:
+            raise ValueError(f"turn is not an integer of 0 to {MAX_TURN}")
+        return Surroundings(
+            request_id=random[:32],
+            agent_name=checked_name(self.agent_name),
+            call_id=random[32:64] if self.call_id is None else checked_name(self.call_id),
+            run_id=random[64:] if run_context.run_id is None else checked_name(run_context.run_id),
+            turn=self.turn,
+            run_context=run_context,
+            principal=self.principal,
+        )
+
+
+def checked_name(name: object) -> str:
+    """A name of 1 to `MAX_NAME` characters.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if type(name) is not str or not 1 <= len(name) <= MAX_NAME:
+        raise ValueError("a name is not a str of acceptable length")
+    return name
+
+
+def run_context_of(document: Mapping[str, object]) -> RunContext:
+    """A `RunContext` from its wire form ``{"runId"?, "context": {…}}``.
+
+    Raises:
+        pydantic.ValidationError: it is not of that form.
+    """
+    return RunContext.model_validate(document, by_alias=True, by_name=False)

@@ -1,0 +1,104 @@
+"""The bytes of ``{"input": …}`` that a policy engine is asked with (design 3.1).
+
+Written by hand from texts that are already canonical or strictly decoded: `parsedArguments` on the wire IS
+`argsCanonicalJson`, so that what is judged and what is hashed cannot differ by a serializer.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final, Literal
+
+from aioc_opa.core.canonical_json import canonical_text
+
+if TYPE_CHECKING:
+    from aioc_opa.core.json_value import JsonObject
+    from aioc_opa.models.principal import Principal
+    from aioc_opa.models.run_context import RunContext
+
+MAX_BODY_BYTES: Final = 8 * 1024 * 1024
+"""Default cap of one question, bytes; over it the call is denied with ``policy_input_invalid``."""
+
+_quote: Final = json.encoder.encode_basestring
+_encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+def run_context_text(run_context: RunContext, run_id: str) -> str:
+    """JSON text of the run context.
+
+    Raises:
+        NotCanonicalError: ``context`` is not plain canonical JSON.
+    """
+    return f'{{"runId":{_quote(run_id)},"context":{canonical_text(run_context.context)}}}'
+
+
+def principal_text(principal: Principal) -> str:
+    """JSON text of the principal.
+
+    Raises:
+        NotCanonicalError: a name in it has no canonical form (a lone surrogate).
+    """
+    document: JsonObject = {"identity": principal.identity, "roles": list(principal.roles)}
+    if principal.tenant is not None:
+        document["tenant"] = principal.tenant
+    if principal.on_behalf_of is not None:
+        document["onBehalfOf"] = list(principal.on_behalf_of)
+    return canonical_text(document)
+
+
+def tool_question(
+    *,
+    request_id: str,
+    agent_name: str,
+    tool_name: str,
+    tool_version: str | None,
+    call_id: str,
+    raw_arguments: str,
+    requested_arguments: JsonObject,
+    args_canonical_json: str,
+    proposal_hash: str,
+    run_context: str,
+    turn: int,
+    principal: str | None,
+    decode_assurance: Literal["raw", "decoded"],
+) -> bytes:
+    """Body for a tool call; `run_context` and `principal` are texts made by this module.
+
+    Raises:
+        UnicodeEncodeError: a name has a lone surrogate.
+    """
+    version = "" if tool_version is None else f'"toolVersion":{_quote(tool_version)},'
+    who = "" if principal is None else f'"principal":{principal},'
+    return (
+        f'{{"input":{{"contractVersion":"1","kind":"tool","requestId":"{request_id}",'
+        f'"agentName":{_quote(agent_name)},"toolName":{_quote(tool_name)},{version}"callId":{_quote(call_id)},'
+        f'"rawArguments":{_quote(raw_arguments)},"requestedArguments":{_encode(requested_arguments)},'
+        f'"parsedArguments":{args_canonical_json},"argsCanonicalJson":{_quote(args_canonical_json)},'
+        f'"proposalHash":"{proposal_hash}","runContext":{run_context},"turn":{turn},{who}'
+        f'"decodeAssurance":"{decode_assurance}"}}}}'
+    ).encode()
+
+
+def handoff_question(
+    *,
+    request_id: str,
+    from_agent_name: str,
+    to_agent_name: str,
+    payload_canonical_json: str,
+    proposal_hash: str,
+    run_context: str,
+    turn: int,
+    principal: str | None,
+) -> bytes:
+    """Body for a handoff.
+
+    Raises:
+        UnicodeEncodeError: a name has a lone surrogate.
+    """
+    who = "" if principal is None else f'"principal":{principal},'
+    return (
+        f'{{"input":{{"contractVersion":"1","kind":"handoff","requestId":"{request_id}",'
+        f'"fromAgentName":{_quote(from_agent_name)},"toAgentName":{_quote(to_agent_name)},'
+        f'"handoffPayload":{payload_canonical_json},"payloadCanonicalJson":{_quote(payload_canonical_json)},'
+        f'"proposalHash":"{proposal_hash}","runContext":{run_context},{who}"turn":{turn}}}}}'
+    ).encode()

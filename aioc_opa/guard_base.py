@@ -1,0 +1,169 @@
+"""Building a guard and registering tools: the same for `ToolGuard` and `AsyncToolGuard`."""
+
+from __future__ import annotations
+
+import inspect
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from aioc_opa.core.tool_schemas.function_schema import FunctionSchema
+from aioc_opa.core.tool_schemas.json_schema import JsonSchemaTool
+from aioc_opa.core.tool_schemas.pydantic_schema import PydanticSchema
+from aioc_opa.errors import ToolRegistrationError
+from aioc_opa.guard_core import GuardCore
+from aioc_opa.guard_settings import GuardSettings
+from aioc_opa.guarded_tool import GuardedTool
+from aioc_opa.tool_registry import RegisteredTool, is_async, require_callable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from aioc_opa.core.json_value import JsonObject
+    from aioc_opa.core.preparation import PreparedCall
+    from aioc_opa.core.tool_schemas.protocol import ToolSchema
+    from aioc_opa.models.invocation import Invocation
+
+    Provider = Callable[[Invocation], Any]
+
+
+class GuardBase:
+    """Settings, registrations and the shared pipeline. Use `ToolGuard` or `AsyncToolGuard`."""
+
+    _takes_async_handlers = False
+
+    def __init__(self, settings: GuardSettings) -> None:
+        self._core = GuardCore(settings.with_gate())
+
+    @property
+    def settings(self) -> GuardSettings:
+        """The settings in force."""
+        return self._core.settings
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Names of the registered tools, sorted."""
+        return self._core.registry.names()
+
+    def tool(
+        self,
+        name: str | None = None,
+        *,
+        version: str | None = None,
+        description: str | None = None,
+        inject: Mapping[str, Provider] | None = None,
+    ) -> Callable[[Callable[..., Any]], GuardedTool]:
+        """Decorator: register a function whose signature is its schema. See `register_function`.
+
+        Raises:
+            ToolRegistrationError: the function cannot be judged faithfully.
+        """
+
+        def register(function: Callable[..., Any]) -> GuardedTool:
+            return self.register_function(function, name=name, version=version, description=description, inject=inject)
+
+        return register
+
+    def register_function(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        version: str | None = None,
+        description: str | None = None,
+        inject: Mapping[str, Provider] | None = None,
+    ) -> GuardedTool:
+        """Register a function; its parameters are the tool's arguments.
+
+        Args:
+            function: annotated; no var-args. It receives the very values that were judged.
+            name: tool name; the function's without one.
+            version: the tool's version.
+            description: the function's docstring without one.
+            inject: parameters that the application fills in, each with a provider called just before the handler.
+                They are no arguments: the model cannot set them, and they are outside the hash.
+
+        Raises:
+            ToolRegistrationError: the function cannot be judged faithfully.
+        """
+        tool_name = getattr(function, "__name__", "") if name is None else name
+        injected = dict(inject or {})
+        schema = FunctionSchema(function, tool_name=tool_name, injected=frozenset(injected))
+        return self._add(
+            tool_name,
+            function,
+            schema,
+            version,
+            inspect.getdoc(function) if description is None else description,
+            injected,
+        )
+
+    def register_model(
+        self,
+        name: str,
+        arguments: Any,
+        handler: Callable[..., Any],
+        *,
+        version: str | None = None,
+        description: str = "",
+    ) -> GuardedTool:
+        """Register a tool whose arguments are one pydantic model or type; the handler gets the parsed object.
+
+        Raises:
+            ToolRegistrationError: the type cannot be judged faithfully.
+        """
+        return self._add(name, handler, PydanticSchema(arguments, tool_name=name), version, description, {})
+
+    def register_json_schema(
+        self,
+        name: str,
+        schema: JsonObject,
+        handler: Callable[..., Any],
+        *,
+        version: str | None = None,
+        description: str = "",
+    ) -> GuardedTool:
+        """Register a tool that is described by a JSON Schema (MCP, OpenAI, Anthropic); the handler gets the dict.
+
+        Raises:
+            ToolRegistrationError: the schema is not usable.
+        """
+        return self._add(name, handler, JsonSchemaTool(schema, tool_name=name), version, description, {})
+
+    def prepare(self, tool_name: str, raw_arguments: object) -> PreparedCall:
+        """Steps 2 to 4 only, for inspection: nothing is asked, permitted or run.
+
+        Raises:
+            ToolRegistrationError: no such tool.
+            ToolArgumentsValidationError: stage ``json`` or ``schema``.
+        """
+        tool = self._core.registry.find(tool_name)
+        if tool is None:
+            raise ToolRegistrationError(f"no tool {tool_name!r} is registered")
+        return self._core.prepare(tool, raw_arguments)
+
+    def export_schemas(self) -> dict[str, JsonObject]:
+        """JSON Schema of each tool's canonical arguments, by tool name, for ``opa check --schema``."""
+        return {tool.name: tool.schema.export() for tool in self._core.registry.all()}
+
+    def _add(
+        self,
+        name: str,
+        handler: Callable[..., Any],
+        schema: ToolSchema,
+        version: str | None,
+        description: str | None,
+        inject: dict[str, Provider],
+    ) -> GuardedTool:
+        require_callable(name, handler)
+        if is_async(handler) and not self._takes_async_handlers:
+            raise ToolRegistrationError(f"tool {name!r}: the handler is async; register it with AsyncToolGuard")
+        tool = RegisteredTool(
+            name=name,
+            version=version,
+            description=description or "",
+            schema=schema,
+            handler=handler,
+            inject=MappingProxyType(inject),
+        )
+        self._core.registry.add(tool)
+        return GuardedTool(name=name, version=version, description=tool.description)

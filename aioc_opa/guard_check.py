@@ -1,0 +1,141 @@
+"""`guard.check()`: would this set-up work, and would it be safe? A probe decision tells (issue: a guard without tools,
+or with a misspelt path, must fail loudly and early).
+
+The probe asks about a tool that nobody owns. A sound policy denies it, in a well-formed decision that echoes the
+question; so a deny here means that the path from this guard to the rules works.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from aioc_opa.call_request import CallRequest
+from aioc_opa.core.fingerprint import tool_proposal_hash
+from aioc_opa.core.policy_question import run_context_text, tool_question
+from aioc_opa.core.preparation import PreparedCall
+from aioc_opa.core.reasons import Reason
+from aioc_opa.errors import GuardCheckError
+from aioc_opa.guard_core import Attempt, GuardCore
+from aioc_opa.judgement import RefusalError, judge
+from aioc_opa.models.outcome import Question
+from aioc_opa.revision_gate import UnsafeAnyRevision
+
+if TYPE_CHECKING:
+    from aioc_opa.core.engine_answer import EngineAnswer
+    from aioc_opa.engines.deadline import Deadline
+
+PROBE_TOOL: Final = "aioc_opa_probe"
+
+_ADVICE: Final = {
+    Reason.POLICY_UNDEFINED: (
+        "the engine has no value at {rule}: the decision path is misspelt, or no policy is loaded there yet"
+    ),
+    Reason.POLICY_MALFORMED_DECISION: (
+        "what stands at {rule} is not a decision of the contract: point the guard at the library's entrypoint"
+    ),
+    Reason.POLICY_BINDING_MISMATCH: "the answer from {rule} does not echo the question: something answers from a cache",
+    Reason.POLICY_EVALUATION_ERROR: "evaluating {rule} fails: run `opa check --strict` and `opa test` on the policy",
+    Reason.POLICY_UNAVAILABLE: "the engine cannot be reached or does not speak OPA's API: is it running, at this address?",
+    Reason.POLICY_TIMEOUT: "the engine did not answer within the deadline",
+    Reason.POLICY_REVISION_REJECTED: "the policy revision in force is not one that this guard accepts",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReport:
+    """What a check found to work.
+
+    Attributes:
+        engine: name and version of the engine that answered.
+        rule: the decision rule that was asked.
+        policy_revision: the revision in force; None when the engine names none.
+        tools: registered tools.
+        accepts_any_revision: True when no revision gate is configured.
+        duration_ms: milliseconds that the probe took.
+    """
+
+    engine: str
+    rule: str
+    policy_revision: str | None
+    tools: tuple[str, ...]
+    accepts_any_revision: bool
+    duration_ms: float
+
+
+def check_request(core: GuardCore, deadline: Deadline) -> Attempt:
+    """The probe question.
+
+    Raises:
+        GuardCheckError: no tool is registered.
+    """
+    tools = core.registry.all()
+    if not tools:
+        raise GuardCheckError("no tool is registered: this guard denies every call; register tools before the check")
+    around = CallRequest(
+        target=PROBE_TOOL,
+        raw_arguments="{}",
+        agent_name=PROBE_TOOL,
+        run_context=None,
+        turn=0,
+        call_id=None,
+        principal=None,
+    ).surroundings()
+    proposal_hash = tool_proposal_hash(agent_name=PROBE_TOOL, tool_name=PROBE_TOOL, args_canonical_json="{}")
+    body = tool_question(
+        request_id=around.request_id,
+        agent_name=PROBE_TOOL,
+        tool_name=PROBE_TOOL,
+        tool_version=None,
+        call_id=around.call_id,
+        raw_arguments="{}",
+        requested_arguments={},
+        args_canonical_json="{}",
+        proposal_hash=proposal_hash,
+        run_context=run_context_text(around.run_context, around.run_id),
+        turn=0,
+        principal=None,
+        decode_assurance="raw",
+    )
+    return Attempt(
+        tool=tools[0],
+        prepared=PreparedCall(
+            raw_arguments="{}", requested_arguments={}, parsed={}, args_canonical_json="{}", decode_assurance="raw"
+        ),
+        surroundings=around,
+        question=Question(args_canonical_json="{}", proposal_hash=proposal_hash, request_id=around.request_id),
+        body=body,
+        deadline=deadline,
+        started=time.perf_counter(),
+    )
+
+
+def report(core: GuardCore, engine_name: str, attempt: Attempt, answer: EngineAnswer | BaseException) -> CheckReport:
+    """Judge the probe's answer.
+
+    Raises:
+        GuardCheckError: saying in words what is wrong and what to do.
+    """
+    settings = core.settings
+    gate = settings.revision_gate or UnsafeAnyRevision()
+    rule = settings.tool_path.rule
+    try:
+        decision = judge(answer, question=attempt.question, kind="tool", deadline=attempt.deadline, gate=gate)
+    except RefusalError as refusal:
+        advice = _ADVICE.get(refusal.reason, "the probe was refused").format(rule=rule)
+        raise GuardCheckError(f"{engine_name} engine: {advice} ({refusal.reason}: {refusal.detail})") from None
+    if decision.decision == "allow":
+        raise GuardCheckError(
+            f"{engine_name} engine: the policy at {rule} ALLOWS a tool that nobody owns ({PROBE_TOOL}): it allows anything"
+        )
+    if isinstance(answer, BaseException):
+        raise GuardCheckError(f"{engine_name} engine: no answer")
+    return CheckReport(
+        engine=answer.engine or engine_name,
+        rule=rule,
+        policy_revision=answer.policy_revision,
+        tools=core.registry.names(),
+        accepts_any_revision=isinstance(settings.revision_gate, UnsafeAnyRevision),
+        duration_ms=(time.perf_counter() - attempt.started) * 1000.0,
+    )

@@ -1,0 +1,93 @@
+"""What a guard is configured with, checked at construction."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypedDict
+
+from aioc_opa.core.limits import ARGUMENT_LIMITS, JsonLimits
+from aioc_opa.core.policy_question import MAX_BODY_BYTES
+from aioc_opa.engines.protocol import HANDOFF_POLICY_PATH, TOOL_POLICY_PATH, DecisionPath
+from aioc_opa.errors import ConfigurationError
+from aioc_opa.revision_gate import UnsafeAnyRevision, UnsafeAnyRevisionWarning
+
+if TYPE_CHECKING:
+    from aioc_opa.revision_gate import RevisionGate
+
+DEFAULT_DEADLINE_SECONDS: Final = 5.0
+"""Seconds that one whole decision may take."""
+
+ResultMode = Literal["throw", "tool_result"]
+
+
+class SettingsDict(TypedDict, total=False):
+    """Keyword arguments of the guards; see `GuardSettings`."""
+
+    deadline: float
+    result_mode: ResultMode
+    empty_arguments: Literal["reject", "object"]
+    json_limits: JsonLimits
+    max_body_bytes: int
+    tool_path: DecisionPath
+    handoff_path: DecisionPath
+    revision_gate: RevisionGate | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardSettings:
+    """Settings of one guard.
+
+    Attributes:
+        deadline: seconds that one whole decision may take, connecting included.
+        result_mode: how `call` delivers a refusal: ``throw`` or ``tool_result``. Policy can override it.
+        empty_arguments: ``object`` takes an empty or blank argument string as ``{}``.
+        json_limits: limits of the arguments' strict decode.
+        max_body_bytes: cap of one question to the engine, bytes.
+        tool_path: pinned decision path for tool calls.
+        handoff_path: pinned decision path for handoffs.
+        revision_gate: which policy revisions count; None takes any, with a warning.
+    """
+
+    deadline: float = DEFAULT_DEADLINE_SECONDS
+    result_mode: ResultMode = "throw"
+    empty_arguments: Literal["reject", "object"] = "reject"
+    json_limits: JsonLimits = ARGUMENT_LIMITS
+    max_body_bytes: int = MAX_BODY_BYTES
+    tool_path: DecisionPath = TOOL_POLICY_PATH
+    handoff_path: DecisionPath = HANDOFF_POLICY_PATH
+    revision_gate: RevisionGate | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse settings that would fail open, or fail every call.
+
+        Raises:
+            ConfigurationError: naming the setting.
+        """
+        if not (isinstance(self.deadline, int | float) and math.isfinite(self.deadline) and 0 < self.deadline <= 3600):  # noqa: PLR2004 - an hour
+            raise ConfigurationError(f"deadline must be seconds, above 0 and at most 3600, not {self.deadline!r}")
+        if self.result_mode not in {"throw", "tool_result"}:
+            raise ConfigurationError(f'result_mode must be "throw" or "tool_result", not {self.result_mode!r}')
+        if self.empty_arguments not in {"reject", "object"}:
+            raise ConfigurationError(f'empty_arguments must be "reject" or "object", not {self.empty_arguments!r}')
+        for name in ("tool_path", "handoff_path"):
+            if not isinstance(getattr(self, name), DecisionPath):
+                raise ConfigurationError(
+                    f"{name} must be a DecisionPath, such as DecisionPath('aioc/tool_policy/decision')"
+                )
+
+    def with_gate(self) -> GuardSettings:
+        """These settings with a gate: `UnsafeAnyRevision`, and a warning, where none was configured."""
+        if self.revision_gate is not None:
+            return self
+        warnings.warn(
+            "no revision gate is configured: decisions of ANY policy revision count. "
+            "Pass revision_gate=UnsafeAnyRevision() to say that this is meant.",
+            UnsafeAnyRevisionWarning,
+            stacklevel=4,
+        )
+        return GuardSettings(
+            **{name: getattr(self, name) for name in self.__slots__ if name != "revision_gate"},
+            revision_gate=UnsafeAnyRevision(),
+        )

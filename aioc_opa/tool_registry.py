@@ -1,0 +1,110 @@
+"""The tools that a guard may run, each with the schema that parses its arguments.
+
+Names are ASCII, and two that are equal when case is folded are refused: a policy that matches names and a person
+who reads them must not be fooled by a look-alike.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from aioc_opa.errors import ToolRegistrationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from aioc_opa.core.tool_schemas.protocol import ToolSchema
+    from aioc_opa.models.invocation import Invocation
+
+TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,127}")
+_VERSION: Final = re.compile(r"[!-~]{1,32}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredTool:
+    """One registration. Immutable: a permit holds the one it was made for.
+
+    Attributes:
+        name: ASCII name, 1 to 128 characters.
+        version: the tool's version, 1 to 32 printable ASCII characters.
+        description: shown to models and reviewers.
+        schema: compiled argument schema.
+        handler: what runs; never handed out.
+        inject: providers of the parameters that the application fills in, by parameter name.
+    """
+
+    name: str
+    version: str | None
+    description: str
+    schema: ToolSchema
+    handler: Callable[..., Any]
+    inject: Mapping[str, Callable[[Invocation], Any]]
+
+
+class ToolRegistry:
+    """Registered tools by name. Thread-safe; a tool cannot be replaced."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tools: dict[str, RegisteredTool] = {}
+        self._folded: dict[str, str] = {}
+
+    def add(self, tool: RegisteredTool) -> None:
+        """Register `tool`.
+
+        Raises:
+            ToolRegistrationError: its name or version is not acceptable, or the name is taken.
+        """
+        if TOOL_NAME.fullmatch(tool.name) is None:
+            raise ToolRegistrationError(
+                f"tool name {tool.name[:140]!a}: use 1 to 128 of A-Z a-z 0-9 _ . : / -, beginning with A-Z a-z 0-9 _"
+            )
+        if tool.version is not None and _VERSION.fullmatch(tool.version) is None:
+            raise ToolRegistrationError(f"tool {tool.name!r}: version must be 1 to 32 printable ASCII characters")
+        folded = tool.name.casefold()
+        with self._lock:
+            taken = self._folded.get(folded)
+            if taken is not None:
+                raise ToolRegistrationError(
+                    f"tool {tool.name!r}: {taken!r} is registered already"
+                    + ("" if taken == tool.name else ", and the two are equal when case is folded")
+                )
+            self._folded[folded] = tool.name
+            self._tools[tool.name] = tool
+
+    def find(self, name: object) -> RegisteredTool | None:
+        """The tool of exactly this name."""
+        return self._tools.get(name) if type(name) is str else None
+
+    def names(self) -> tuple[str, ...]:
+        """All names, sorted."""
+        return tuple(sorted(self._tools))
+
+    def all(self) -> tuple[RegisteredTool, ...]:
+        """All registrations, by name."""
+        return tuple(self._tools[name] for name in self.names())
+
+
+def require_callable(name: str, handler: object) -> None:
+    """Refuse handlers whose body would run after the checks have ended.
+
+    Raises:
+        ToolRegistrationError: not callable, or a generator function.
+    """
+    if not callable(handler):
+        raise ToolRegistrationError(f"tool {name!r}: the handler is not callable")
+    call = handler if inspect.isroutine(handler) else handler.__call__
+    if any(inspect.isgeneratorfunction(f) or inspect.isasyncgenfunction(f) for f in (handler, call)):
+        raise ToolRegistrationError(
+            f"tool {name!r}: the handler is a generator; its body would run after the arguments were checked. "
+            "Return a value, or start the stream from inside an ordinary function"
+        )
+
+
+def is_async(handler: object) -> bool:
+    """Whether calling `handler` gives a coroutine."""
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(getattr(handler, "__call__", None))  # noqa: B004 - asks for the method, not whether it is callable
