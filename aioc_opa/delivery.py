@@ -44,7 +44,8 @@ def deliver(refusal: Denied | Suspended | HandoffDenied | HandoffSuspended, mode
 def escaped_from_handler(error: AiocOpaError, tool_name: str) -> ToolExecutionError:
     """An error of our tree that a handler raised, taken out of the tree: its effect may have happened."""
     return ToolExecutionError(
-        f"the handler of {tool_name!r} was entered and raised {type(error).__name__}; do not retry it as if it had not run"
+        f"the handler of {tool_name!r} was entered and raised {type(error).__name__}: "
+        "its effect may have happened, so do not simply retry it"
     )
 
 

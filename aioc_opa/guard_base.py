@@ -11,7 +11,6 @@ from aioc_opa.core.tool_schemas.json_schema import JsonSchemaTool
 from aioc_opa.core.tool_schemas.pydantic_schema import PydanticSchema
 from aioc_opa.errors import ToolRegistrationError
 from aioc_opa.guard_core import GuardCore
-from aioc_opa.guard_settings import GuardSettings
 from aioc_opa.guarded_tool import GuardedTool
 from aioc_opa.tool_registry import RegisteredTool, is_async, require_callable
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from aioc_opa.core.json_value import JsonObject
     from aioc_opa.core.preparation import PreparedCall
     from aioc_opa.core.tool_schemas.protocol import ToolSchema
+    from aioc_opa.guard_settings import GuardSettings
     from aioc_opa.models.invocation import Invocation
 
     Provider = Callable[[Invocation], Any]
@@ -32,7 +32,8 @@ class GuardBase:
     _takes_async_handlers = False
 
     def __init__(self, settings: GuardSettings) -> None:
-        self._core = GuardCore(settings.with_gate())
+        settings.warn_without_gate(stacklevel=3)
+        self._core = GuardCore(settings)
 
     @property
     def settings(self) -> GuardSettings:
@@ -88,14 +89,8 @@ class GuardBase:
         tool_name = getattr(function, "__name__", "") if name is None else name
         injected = dict(inject or {})
         schema = FunctionSchema(function, tool_name=tool_name, injected=frozenset(injected))
-        return self._add(
-            tool_name,
-            function,
-            schema,
-            version,
-            inspect.getdoc(function) if description is None else description,
-            injected,
-        )
+        text = inspect.getdoc(function) if description is None else description
+        return self._add(tool_name, function, schema, version=version, description=text, inject=injected)
 
     def register_model(
         self,
@@ -111,7 +106,9 @@ class GuardBase:
         Raises:
             ToolRegistrationError: the type cannot be judged faithfully.
         """
-        return self._add(name, handler, PydanticSchema(arguments, tool_name=name), version, description, {})
+        return self._add(
+            name, handler, PydanticSchema(arguments, tool_name=name), version=version, description=description
+        )
 
     def register_json_schema(
         self,
@@ -127,7 +124,9 @@ class GuardBase:
         Raises:
             ToolRegistrationError: the schema is not usable.
         """
-        return self._add(name, handler, JsonSchemaTool(schema, tool_name=name), version, description, {})
+        return self._add(
+            name, handler, JsonSchemaTool(schema, tool_name=name), version=version, description=description
+        )
 
     def prepare(self, tool_name: str, raw_arguments: object) -> PreparedCall:
         """Steps 2 to 4 only, for inspection: nothing is asked, permitted or run.
@@ -150,9 +149,10 @@ class GuardBase:
         name: str,
         handler: Callable[..., Any],
         schema: ToolSchema,
+        *,
         version: str | None,
         description: str | None,
-        inject: dict[str, Provider],
+        inject: Mapping[str, Provider] = MappingProxyType({}),
     ) -> GuardedTool:
         require_callable(name, handler)
         if is_async(handler) and not self._takes_async_handlers:
@@ -163,7 +163,7 @@ class GuardBase:
             description=description or "",
             schema=schema,
             handler=handler,
-            inject=MappingProxyType(inject),
+            inject=MappingProxyType(dict(inject)),
         )
         self._core.registry.add(tool)
         return GuardedTool(name=name, version=version, description=tool.description)

@@ -1,5 +1,4 @@
-"""`guard.check()`: would this set-up work, and would it be safe? A probe decision tells (issue: a guard without tools,
-or with a misspelt path, must fail loudly and early).
+"""`guard.check()`: would this set-up work, and would it be safe? A probe decision tells.
 
 The probe asks about a tool that nobody owns. A sound policy denies it, in a well-formed decision that echoes the
 question; so a deny here means that the path from this guard to the rules works.
@@ -37,7 +36,7 @@ _ADVICE: Final = {
     ),
     Reason.POLICY_BINDING_MISMATCH: "the answer from {rule} does not echo the question: something answers from a cache",
     Reason.POLICY_EVALUATION_ERROR: "evaluating {rule} fails: run `opa check --strict` and `opa test` on the policy",
-    Reason.POLICY_UNAVAILABLE: "the engine cannot be reached or does not speak OPA's API: is it running, at this address?",
+    Reason.POLICY_UNAVAILABLE: "the engine cannot be reached, or is no OPA: is it running, at this address?",
     Reason.POLICY_TIMEOUT: "the engine did not answer within the deadline",
     Reason.POLICY_REVISION_REJECTED: "the policy revision in force is not one that this guard accepts",
 }
@@ -118,16 +117,15 @@ def report(core: GuardCore, engine_name: str, attempt: Attempt, answer: EngineAn
         GuardCheckError: saying in words what is wrong and what to do.
     """
     settings = core.settings
-    gate = settings.revision_gate or UnsafeAnyRevision()
     rule = settings.tool_path.rule
     try:
-        decision = judge(answer, question=attempt.question, kind="tool", deadline=attempt.deadline, gate=gate)
+        decision = judge(answer, question=attempt.question, kind="tool", deadline=attempt.deadline, gate=settings.gate)
     except RefusalError as refusal:
         advice = _ADVICE.get(refusal.reason, "the probe was refused").format(rule=rule)
         raise GuardCheckError(f"{engine_name} engine: {advice} ({refusal.reason}: {refusal.detail})") from None
     if decision.decision == "allow":
         raise GuardCheckError(
-            f"{engine_name} engine: the policy at {rule} ALLOWS a tool that nobody owns ({PROBE_TOOL}): it allows anything"
+            f"{engine_name} engine: the policy at {rule} ALLOWS a tool that nobody owns ({PROBE_TOOL})"
         )
     if isinstance(answer, BaseException):
         raise GuardCheckError(f"{engine_name} engine: no answer")
@@ -136,6 +134,6 @@ def report(core: GuardCore, engine_name: str, attempt: Attempt, answer: EngineAn
         rule=rule,
         policy_revision=answer.policy_revision,
         tools=core.registry.names(),
-        accepts_any_revision=isinstance(settings.revision_gate, UnsafeAnyRevision),
+        accepts_any_revision=isinstance(settings.gate, UnsafeAnyRevision),
         duration_ms=(time.perf_counter() - attempt.started) * 1000.0,
     )

@@ -142,10 +142,9 @@ class GuardCore:
             # RFC-0015 "Mutation Detection": canonicalize again when policy returns, whatever it returned.
             if not unchanged(attempt.tool, attempt.prepared.parsed, attempt.prepared.args_canonical_json):
                 raise RefusalError(Reason.POLICY_MUTATED_ARGUMENTS, "the arguments changed while they were judged")
-            gate = self.settings.revision_gate
-            if gate is None:
-                raise RefusalError(Reason.POLICY_REVISION_REJECTED, "no revision gate")
-            decision = judge(answer, question=attempt.question, kind="tool", deadline=attempt.deadline, gate=gate)
+            decision = judge(
+                answer, question=attempt.question, kind="tool", deadline=attempt.deadline, gate=self.settings.gate
+            )
             return self._outcome(attempt, decision, facts)
         except RefusalError as refusal:
             logger.warning("denied %s: %s", attempt.tool.name, refusal.reason)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypedDict
@@ -18,6 +17,9 @@ if TYPE_CHECKING:
 
 DEFAULT_DEADLINE_SECONDS: Final = 5.0
 """Seconds that one whole decision may take."""
+
+MAX_DEADLINE_SECONDS: Final = 3600
+_ANY: Final = UnsafeAnyRevision()
 
 ResultMode = Literal["throw", "tool_result"]
 
@@ -65,8 +67,10 @@ class GuardSettings:
         Raises:
             ConfigurationError: naming the setting.
         """
-        if not (isinstance(self.deadline, int | float) and math.isfinite(self.deadline) and 0 < self.deadline <= 3600):  # noqa: PLR2004 - an hour
-            raise ConfigurationError(f"deadline must be seconds, above 0 and at most 3600, not {self.deadline!r}")
+        if type(self.deadline) not in {int, float} or not 0 < self.deadline <= MAX_DEADLINE_SECONDS:
+            raise ConfigurationError(
+                f"deadline must be seconds, above 0 and at most {MAX_DEADLINE_SECONDS}, not {self.deadline!r}"
+            )
         if self.result_mode not in {"throw", "tool_result"}:
             raise ConfigurationError(f'result_mode must be "throw" or "tool_result", not {self.result_mode!r}')
         if self.empty_arguments not in {"reject", "object"}:
@@ -77,17 +81,17 @@ class GuardSettings:
                     f"{name} must be a DecisionPath, such as DecisionPath('aioc/tool_policy/decision')"
                 )
 
-    def with_gate(self) -> GuardSettings:
-        """These settings with a gate: `UnsafeAnyRevision`, and a warning, where none was configured."""
-        if self.revision_gate is not None:
-            return self
-        warnings.warn(
-            "no revision gate is configured: decisions of ANY policy revision count. "
-            "Pass revision_gate=UnsafeAnyRevision() to say that this is meant.",
-            UnsafeAnyRevisionWarning,
-            stacklevel=4,
-        )
-        return GuardSettings(
-            **{name: getattr(self, name) for name in self.__slots__ if name != "revision_gate"},
-            revision_gate=UnsafeAnyRevision(),
-        )
+    @property
+    def gate(self) -> RevisionGate:
+        """The gate in force: the configured one, else `UnsafeAnyRevision`."""
+        return _ANY if self.revision_gate is None else self.revision_gate
+
+    def warn_without_gate(self, stacklevel: int) -> None:
+        """Warn when no gate is configured (design 3.3). `stacklevel` as in `warnings.warn`, from the caller."""
+        if self.revision_gate is None:
+            warnings.warn(
+                "no revision gate is configured: decisions of ANY policy revision count. "
+                "Pass revision_gate=UnsafeAnyRevision() to say that this is meant.",
+                UnsafeAnyRevisionWarning,
+                stacklevel=stacklevel + 1,
+            )

@@ -24,7 +24,7 @@ class GuardedTool:
         self.version: Final = version
         self.description: Final = description
 
-    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
+    def __call__(self, *_args: object, **_kwargs: object) -> NoReturn:
         """Refuse: a direct call would run the tool without a decision.
 
         Raises:

@@ -94,10 +94,9 @@ def conclude_handoff(
     try:
         if canonical_text(attempt.prepared.payload) != attempt.prepared.payload_canonical_json:
             raise RefusalError(Reason.POLICY_MUTATED_ARGUMENTS, "the payload changed while it was judged")
-        gate = settings.revision_gate
-        if gate is None:
-            raise RefusalError(Reason.POLICY_REVISION_REJECTED, "no revision gate")
-        decision = judge(answer, question=attempt.question, kind="handoff", deadline=attempt.deadline, gate=gate)
+        decision = judge(
+            answer, question=attempt.question, kind="handoff", deadline=attempt.deadline, gate=settings.gate
+        )
         return _outcome(attempt, decision, facts)
     except RefusalError as refusal:
         logger.warning("denied handoff: %s", refusal.reason)

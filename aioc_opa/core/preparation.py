@@ -75,17 +75,14 @@ def prepare_call(
     """
     text, assurance = _text(raw_arguments, tool_name)
     requested = _decode(text, tool_name, limits, empty_arguments)
-    if not requested and empty_arguments == "object":
-        text_to_parse = text if text.strip(" \t\r\n") else "{}"
-    else:
-        text_to_parse = text
-    parsed = _parse(schema, text_to_parse, tool_name)
+    # A blank text got here only where the option takes it as {}; the schema parses JSON.
+    parsed = _parse(schema, text if requested or text.strip(" \t\r\n") else "{}", tool_name)
     try:
         canonical = schema.canonical_text(parsed)
     except NotCanonicalError as error:
         # Design 2: parsed arguments without a canonical form fail the schema step.
         raise _invalid(tool_name, "schema", "not_canonical", error.problem, error.path) from None
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a broken __eq__ or property of the application's classes
         raise _invalid(tool_name, "schema", "not_canonical", f"no canonical form ({type(error).__name__})") from None
     return PreparedCall(
         raw_arguments=text,
@@ -160,8 +157,8 @@ def _parse(schema: ToolSchema, text: str, tool_name: str) -> object:
         return schema.parse(text)
     except SchemaRejectionError as error:
         raise ToolArgumentsValidationError(tool_name=tool_name, stage="schema", issues=error.issues) from None
-    except Exception as error:
-        # A validator of the application that breaks: the type's name only, its text may hold values.
+    except Exception as error:  # noqa: BLE001 - a validator of the application that breaks
+        # The type's name only: its text may hold values.
         raise _invalid(tool_name, "schema", "validator_error", f"a validator raised {type(error).__name__}") from None
 
 
