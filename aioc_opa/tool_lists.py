@@ -136,7 +136,7 @@ def _schema(function: JsonObject, here: str, *, openai: bool) -> JsonObject:
     if len(given) > 1:
         raise InputFileError(f"{here}: {given[0]} and {given[1]} both give a schema; which one holds is unclear")
     if openai and (not given or function.get("parameters", {}) is None):
-        # OpenAI: "Omitting parameters defines a function with an empty parameter list."
+        # As the API reference of OpenAI has it: a function without parameters takes none.
         return {"type": "object", "properties": {}, "additionalProperties": False}
     if not given:
         raise InputFileError(f"{here}: no schema: expected inputSchema (MCP), input_schema (Anthropic) or parameters")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aioc_opa.core.canonical_json import canonical_text
+from aioc_opa.core.json_path import path_key
 from aioc_opa.core.tool_schemas.protocol import NotCanonicalError
 from aioc_opa.errors import ArgumentIssue
 
@@ -51,7 +52,11 @@ _LIMITS: Final = {
 def issue_of(error: ValidationError) -> ArgumentIssue:
     """The issue: `code` is the JSON Schema keyword, `path` the place in the arguments."""
     keyword = error.kind.name
-    return ArgumentIssue(code=keyword, path=tuple(error.instance_path), message=_message(keyword, error))
+    return ArgumentIssue(code=keyword, path=_path(error), message=_message(keyword, error))
+
+
+def _path(error: ValidationError) -> tuple[str | int, ...]:
+    return tuple(path_key(part) if type(part) is str else part for part in error.instance_path)
 
 
 def unexplained() -> ArgumentIssue:
