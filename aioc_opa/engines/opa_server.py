@@ -8,6 +8,7 @@ What a question may do, in order:
 3. The request, once. Whatever happens from here on, it is not sent again: OPA could have evaluated it.
 4. The response, checked by `http_exchange` and read by `core.opa_response`. A redirect is not followed: it is a status
    that is not 200.
+5. The connection is kept only after a whole response, and only if it does not answer another question.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Self
 
 from aioc_opa.core.engine_answer import EngineFailureError
-from aioc_opa.core.opa_response import read_answer
+from aioc_opa.core.opa_response import is_shifted, read_answer
 from aioc_opa.core.reasons import Reason
 from aioc_opa.engines.http_exchange import DeadlineError, HttpFaultError
 from aioc_opa.engines.http_resolver import Resolver
@@ -119,13 +120,16 @@ class OpaServerEngine:
                 if connection is None:
                     connection = connect(settings.endpoint, self._resolver, deadline)
                 response = connection.exchange(request, settings.max_response_bytes, deadline)
+                answer = read_answer(response.status, response.body, settings.limits)
+                if is_shifted(answer, body):
+                    connection.reusable = False
             finally:
                 self._pool.release(connection)
         except DeadlineError as error:
             raise settings.timed_out(error) from error
         except (HttpFaultError, OSError) as error:
             raise settings.unavailable(error) from error
-        return read_answer(response.status, response.body, settings.limits)
+        return answer
 
     def close(self) -> None:
         """Close the connections. Questions in flight are still answered; later ones raise `EngineFailureError`."""

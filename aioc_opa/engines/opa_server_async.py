@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
 
 from aioc_opa.core.engine_answer import EngineFailureError
-from aioc_opa.core.opa_response import read_answer
+from aioc_opa.core.opa_response import is_shifted, read_answer
 from aioc_opa.core.reasons import Reason
 from aioc_opa.engines.http_async import AsyncConnectionPool
 from aioc_opa.engines.http_exchange import DeadlineError, HttpFaultError
@@ -97,13 +97,16 @@ class AsyncOpaServerEngine:
                 if connection is None:
                     connection = await pool.connect(settings.endpoint, self._resolver, deadline)
                 response = await connection.exchange(request, settings.max_response_bytes, deadline)
+                answer = read_answer(response.status, response.body, settings.limits)
+                if is_shifted(answer, body):
+                    connection.reusable = False
             finally:
                 pool.release(connection)
         except DeadlineError as error:
             raise settings.timed_out(error) from error
         except (HttpFaultError, OSError) as error:
             raise settings.unavailable(error) from error
-        return read_answer(response.status, response.body, settings.limits)
+        return answer
 
     async def aclose(self) -> None:
         """Close the connections. Questions in flight are still answered; later ones raise `EngineFailureError`."""
