@@ -1,0 +1,37 @@
+package aioc.packs.airline
+
+import data.aioc.lib.money
+import data.aioc.lib.verdicts
+import future.keywords.not
+
+# METADATA
+# title: 4.4 payment_total_mismatch
+# description: |
+#   The amounts do not add up to fares, insurance and bags. Does not hold when a flight has no prices, which is
+#   `flight_not_available`. A total that cannot be worked out is no match.
+deny contains verdict if {
+	input.toolName == "book_reservation"
+	every flight in args.flights {
+		status[[flight.flight_number, flight.date]].prices != null
+	}
+	not money.same(amount_paid, booking_total)
+	verdict := verdicts.deny("payment_total_mismatch")
+}
+
+amount_paid := sum([payment.amount | some payment in args.payment_methods])
+
+# METADATA
+# title: What a booking costs
+# description: Undefined unless every price and fee is known.
+booking_total := (passenger_count * (sum(prices) + insurance_fee)) + (args.nonfree_baggages * bag_fee) if {
+	prices := [price | some flight in args.flights; price := price_today(flight)]
+	count(prices) == count(args.flights)
+}
+
+insurance_fee := data.aioc.packs.airline.fees.insurance if args.insurance == "yes"
+
+insurance_fee := 0 if args.insurance == "no"
+
+# METADATA
+# title: The price of a bag that is not free
+bag_fee := data.aioc.packs.airline.fees.bag
