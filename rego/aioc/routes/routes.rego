@@ -13,6 +13,88 @@ import future.keywords.not
 
 deny contains verdict if {
 	input.toolName in {
+		"support_close_account",
+		"support_issue_refund",
+		"support_purge_logs",
+		"support_read_ticket",
+	}
+	some verdict in routing.verdicts(data.aioc.packs.access_table.deny)
+}
+
+require_approval contains verdict if {
+	input.toolName in {
+		"support_close_account",
+		"support_issue_refund",
+		"support_purge_logs",
+		"support_read_ticket",
+	}
+	some verdict in routing.verdicts(data.aioc.packs.access_table.require_approval)
+}
+
+deny contains verdict if {
+	input.toolName in {
+		"support_close_account",
+		"support_issue_refund",
+		"support_purge_logs",
+		"support_read_ticket",
+	}
+	not _is_loaded_access_table
+	verdict := verdicts.deny("pack_missing")
+}
+
+_is_loaded_access_table if data.aioc.packs.access_table.loaded == true
+
+deny contains verdict if {
+	input.toolName in {
+		"support_close_account",
+		"support_issue_refund",
+		"support_purge_logs",
+		"support_read_ticket",
+	}
+	not _has_data_access_table
+	verdict := verdicts.deny("data_missing")
+}
+
+_has_data_access_table if is_object(data.aioc.packs.access_table.tools)
+
+deny contains verdict if {
+	input.toolName in {
+		"support_close_account",
+		"support_issue_refund",
+		"support_purge_logs",
+		"support_read_ticket",
+	}
+	not is_object(input.runContext.context)
+	verdict := verdicts.deny("context_missing")
+}
+
+deny contains verdict if {
+	input.toolName == "support_issue_refund"
+	not input.decodeAssurance == "raw"
+	verdict := verdicts.deny("raw_arguments_required")
+}
+
+allow contains verdict if {
+	input.toolName in {
+		"support_close_account",
+		"support_issue_refund",
+		"support_purge_logs",
+		"support_read_ticket",
+	}
+	some verdict in routing.verdicts(data.aioc.packs.access_table.allow)
+}
+
+policy_version := "access_table/1" if {
+	input.toolName in {
+		"support_close_account",
+		"support_issue_refund",
+		"support_purge_logs",
+		"support_read_ticket",
+	}
+}
+
+deny contains verdict if {
+	input.toolName in {
 		"book_reservation",
 		"calculate",
 		"cancel_reservation",

@@ -1,0 +1,33 @@
+package aioc.lib.money_test
+
+import data.aioc.lib.money
+import future.keywords.not
+
+test_at_most_within_half_a_cent if {
+	money.at_most(100, 100)
+	money.at_most(99.99, 100)
+	money.at_most(100.004, 100)
+	not money.at_most(100.01, 100)
+}
+
+# 255.005 - 255 is not 0.005 in binary: the comparison is made in whole millionths.
+test_fractions_do_not_decide if {
+	money.at_most(255.005, 255)
+	money.same(0.1 + 0.2, 0.3)
+	not money.same(0.1 + 0.21, 0.3)
+}
+
+test_what_is_no_number_is_undefined if {
+	every odd in [null, "5", [], {}, true] {
+		not money.at_most(odd, 100)
+		not money.at_most(5, odd)
+		not money.same(odd, odd)
+		not money.cents(odd)
+	}
+}
+
+test_cents if {
+	money.cents(1.1) == 110
+	money.cents(0) == 0
+	money.cents(-2.5) == -250
+}
