@@ -1,0 +1,1 @@
+"""What a decision costs, by ratio to its peers in one run (design 8)."""
