@@ -1,0 +1,62 @@
+"""The `aioc-opa` program: the commands, and the last resort for what nobody expected."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
+
+import typer
+
+from aioc_opa.cli import authorize, hash_call, replay
+from aioc_opa.cli.app import add, make_app
+from aioc_opa.cli.exit_status import ExitStatus
+from aioc_opa.cli.terminal import say, warn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+app: Final = make_app("Decide the tool calls of AI agents with Open Policy Agent, before they run.")
+
+
+def _version(given: bool) -> None:  # noqa: FBT001 - a flag's callback
+    if given:
+        from importlib.metadata import version  # noqa: PLC0415 - only when asked for
+
+        say(f"aioc-opa {version('aioc-opa')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    del version  # its callback has printed it and left
+
+
+add(app, "authorize", authorize.authorize, authorize.HELP)
+add(app, "replay", replay.replay, replay.HELP)
+add(app, "hash", hash_call.hash_call, hash_call.HELP)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit status. No exception leaves it, and no failure gives 0."""
+    try:
+        app(args=None if arguments is None else list(arguments), prog_name="aioc-opa")
+    except SystemExit as stop:
+        # typer always ends in one: an exit status, or a sentence for standard error.
+        return stop.code if isinstance(stop.code, int) else int(ExitStatus.INTERNAL)
+    except KeyboardInterrupt:
+        return 130
+    except BaseException as error:  # noqa: BLE001 - the last resort; a panic of an engine is a BaseException
+        # The type only: an unexpected error's text can hold argument values.
+        warn(f"internal error ({type(error).__name__}); nothing was decided. Please report it with the command line")
+        return int(ExitStatus.INTERNAL)
+    return int(ExitStatus.INTERNAL)
+
+
+def main() -> NoReturn:
+    """Entry point."""
+    sys.exit(run())
