@@ -9,6 +9,7 @@ import pytest
 
 from tests.opa_process import OpaProcess
 from tests.packs.airline.engines import OpaPack, PackEngine, RegorusPack, stage
+from tests.packs.airline.schemas import Schemas
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,3 +56,8 @@ def expected(repository: Path) -> list[dict[str, Any]]:
 def manifest(repository: Path) -> dict[str, Any]:
     document: dict[str, Any] = json.loads((repository / "rego/aioc/packs/airline/data.json").read_text())["manifest"]
     return document
+
+
+@pytest.fixture(scope="session")
+def schemas(repository: Path, manifest: dict[str, Any]) -> Schemas:
+    return Schemas(repository, manifest)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Final
 
 from tests.packs.airline.reference_clock import booked_within_a_day
@@ -130,7 +131,7 @@ class Call:
 
     # 3
 
-    @property
+    @cached_property
     def recorded(self) -> dict[tuple[str, str], Json]:
         return {segment(entry): entry for entry in self.reservation["flights"]}
 
@@ -240,9 +241,8 @@ class Call:
         args, res = self.args, self.reservation
         if self.tool == "update_reservation_baggages":
             return 50 * max(Decimal(0), money(args["nonfree_baggages"]) - money(res["nonfree_baggages"]))
-        recorded = self.recorded
         fares = [
-            money(recorded[segment(flight)]["price"]) if self.kept(flight) else self.price(flight)
+            money(self.recorded[segment(flight)]["price"]) if self.kept(flight) else self.price(flight)
             for flight in args["flights"]
         ]
         known = [fare for fare in fares if fare is not None]

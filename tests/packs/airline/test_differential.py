@@ -7,7 +7,6 @@ import os
 import random
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
 
 from tests.packs.airline.calls import WRITE_TOOLS, mutated_call, random_call, seeded
@@ -15,9 +14,9 @@ from tests.packs.airline.reference import decide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.packs.airline.engines import PackEngine
+    from tests.packs.airline.schemas import Schemas
 
 pytestmark = pytest.mark.fuzz
 
@@ -31,25 +30,6 @@ def _seeds() -> Iterator[int]:
     count = _USUALLY if _ASKED is None else max(1, int(_ASKED) // _ENGINES // 2)
     start = 0 if _ASKED is None else random.SystemRandom().randrange(2**40)
     return iter(range(start, start + count))
-
-
-class Schemas:
-    """The two promises about every call: RULES.md 0.5 for the arguments, the pack's manifest for the context."""
-
-    def __init__(self, repository: Path, manifest: dict[str, Any]) -> None:
-        tools = json.loads((repository / "examples/airline/tools.json").read_text())
-        validator = jsonschema.Draft202012Validator
-        self._arguments = {tool["name"]: validator(tool["inputSchema"]) for tool in tools}
-        self._context = {name: validator(needs["context"]) for name, needs in manifest["tools"].items()}
-
-    def check(self, call: dict[str, Any]) -> None:
-        self._arguments[call["toolName"]].validate(call["arguments"])
-        self._context[call["toolName"]].validate(call["runContext"]["context"])
-
-
-@pytest.fixture(scope="module")
-def schemas(repository: Path, manifest: dict[str, Any]) -> Schemas:
-    return Schemas(repository, manifest)
 
 
 def _compare(call: dict[str, Any], seed: int, engines: list[PackEngine]) -> None:
