@@ -1,0 +1,206 @@
+"""What is done to a fresh parse, once, before it is judged (design 2 and 3.2).
+
+1. Every field of every model counts as set: given and defaulted are no difference, to the tool neither.
+2. A default that can hold something mutable is copied, so that two calls share no mutable node: a factory may return
+   one list for ever, and a frozen model that holds a list is shared by whoever has it as a default. Models know which
+   fields were defaulted; dataclasses do not, so there each such field is copied.
+
+A value that is not what was declared is left alone: the walk refuses it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from aioc_opa.core.canonical_form.nodes import (
+    AnyJson,
+    DictOf,
+    ListOf,
+    Node,
+    Record,
+    RootOf,
+    TupleOf,
+    TupleRest,
+    UnionOf,
+    followed,
+)
+from aioc_opa.core.limits import HARD_MAX_DEPTH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Settler: TypeAlias = Callable[[Any, int], None]
+"""``(value, depth)``; returns at once when it is too deep for the walk to accept."""
+
+_Field: TypeAlias = tuple[str, "Settler | None", bool]
+"""Attribute, what settles its value, and whether its default has to be copied."""
+
+
+class SettleCompiler:
+    """Compiles each node once; None where there is nothing to settle."""
+
+    def __init__(self) -> None:
+        self._done: dict[Node, Settler] = {}
+
+    def settler(self, node: Node | None) -> Settler | None:
+        """What settles a value of `node`."""
+        node = followed(node)
+        if not _has_records(node):
+            return None
+        if node not in self._done:
+            done = self._done
+
+            def settle_recursive(value: Any, depth: int) -> None:
+                done[node](value, depth)
+
+            self._done[node] = settle_recursive  # replaced below; whoever asks meanwhile gets the late one
+            self._done[node] = self._compiled(node)
+        return self._done[node]
+
+    def _compiled(self, node: Node) -> Settler:
+        match node:
+            case ListOf():
+                return _sequence_settler(list, self._sure(node.item))
+            case TupleRest():
+                return _sequence_settler(tuple, self._sure(node.item))
+            case TupleOf():
+                return _tuple_settler([self.settler(item) for item in node.items])
+            case DictOf():
+                return _dict_settler({}, self.settler(node.value))
+            case UnionOf():
+                return _union_settler([self._sure(member) for member in node.members if _has_records(member)])
+            case RootOf():
+                return _model_settler(node.cls, [("root", self.settler(node.root), may_be_mutable(node.root))])
+            case Record(style="typed_dict"):
+                return _dict_settler({field.name: self.settler(field.node) for field in node.fields}, None)
+            case Record():
+                fields = [
+                    (field.attribute, self.settler(field.node), field.has_default and may_be_mutable(field.node))
+                    for field in node.fields
+                ]
+                return _model_settler(node.cls, fields) if node.style == "model" else _plain_settler(node.cls, fields)
+        return _nothing
+
+    def _sure(self, node: Node) -> Settler:
+        return self.settler(node) or _nothing
+
+
+def _nothing(_value: Any, _depth: int) -> None:
+    pass
+
+
+def _sequence_settler(cls: type[Any], settle_item: Settler) -> Settler:
+    def settle_sequence(value: Any, depth: int) -> None:
+        if type(value) is cls and depth <= HARD_MAX_DEPTH:
+            for item in value:
+                settle_item(item, depth + 1)
+
+    return settle_sequence
+
+
+def _tuple_settler(settlers: Sequence[Settler | None]) -> Settler:
+    def settle_tuple(value: Any, depth: int) -> None:
+        if type(value) is tuple and depth <= HARD_MAX_DEPTH:
+            for item, settle in zip(value, settlers, strict=False):  # a wrong length is the walk's to refuse
+                if settle is not None:
+                    settle(item, depth + 1)
+
+    return settle_tuple
+
+
+def _dict_settler(known: dict[str, Settler | None], other: Settler | None) -> Settler:
+    def settle_dict(value: Any, depth: int) -> None:
+        if type(value) is dict and depth <= HARD_MAX_DEPTH:
+            for key, item in value.items():
+                settle = known.get(key, other)
+                if settle is not None:
+                    settle(item, depth + 1)
+
+    return settle_dict
+
+
+def _union_settler(settlers: Sequence[Settler]) -> Settler:
+    def settle_union(value: Any, depth: int) -> None:
+        for settle in settlers:  # each looks at the type first
+            settle(value, depth)
+
+    return settle_union
+
+
+def _model_settler(cls: type[Any], fields: Sequence[_Field]) -> Settler:
+    names = frozenset(attribute for attribute, _, _ in fields)
+    defaulted = [attribute for attribute, _, copied in fields if copied]
+    inner = [(attribute, settle) for attribute, settle, _ in fields if settle is not None]
+
+    def settle_model(value: Any, depth: int) -> None:
+        if type(value) is not cls:
+            return
+        given = value.__pydantic_fields_set__
+        if given != names and not names <= given:
+            held = value.__dict__
+            for attribute in defaulted:
+                if attribute not in given and attribute in held:
+                    held[attribute] = _private_copy(held[attribute])
+            given.update(names)
+        if inner and depth <= HARD_MAX_DEPTH:
+            held = value.__dict__
+            for attribute, settle in inner:
+                if attribute in held:
+                    settle(held[attribute], depth + 1)
+
+    return settle_model
+
+
+def _plain_settler(cls: type[Any], fields: Sequence[_Field]) -> Settler:
+    def settle_dataclass(value: Any, depth: int) -> None:
+        if type(value) is not cls or depth > HARD_MAX_DEPTH:
+            return
+        for attribute, settle, copied in fields:
+            held = getattr(value, attribute, None)
+            if copied and held is not None:
+                held = _private_copy(held)
+                object.__setattr__(value, attribute, held)  # frozen or not
+            if settle is not None:
+                settle(held, depth + 1)
+
+    return settle_dataclass
+
+
+def _private_copy(value: Any) -> Any:
+    if type(value) is list and not value:
+        return []
+    if type(value) is dict and not value:
+        return {}
+    return copy.deepcopy(value)
+
+
+def _has_records(node: Node | None, seen: frozenset[Node] = frozenset()) -> bool:
+    node = followed(node)
+    if node in seen:
+        return False
+    return isinstance(node, Record | RootOf) or any(_has_records(part, seen | {node}) for part in _parts(node))
+
+
+def may_be_mutable(node: Node | None, seen: frozenset[Node] = frozenset()) -> bool:
+    """Whether a value of `node` has a part that can be changed in place."""
+    node = followed(node)
+    if node in seen:
+        return False
+    if isinstance(node, AnyJson | ListOf | DictOf | Record | RootOf):
+        return True
+    return any(may_be_mutable(part, seen | {node}) for part in _parts(node))
+
+
+def _parts(node: Node) -> tuple[Node, ...]:
+    match node:
+        case ListOf() | TupleRest():
+            return (node.item,)
+        case TupleOf():
+            return node.items
+        case DictOf():
+            return (node.value,)
+        case UnionOf():
+            return node.members
+    return ()
