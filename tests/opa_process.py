@@ -15,11 +15,11 @@ import socket
 import ssl
 import subprocess
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 START_SECONDS = 20.0
 

@@ -88,8 +88,8 @@ def read_answer(status: int, body: bytes, limits: JsonLimits = RESPONSE_LIMITS) 
 def is_shifted(answer: EngineAnswer, body: bytes) -> bool:
     """Whether this answers another question than `body`, so that the connection's responses are one behind.
 
-    A second response can arrive after the check that nothing waits, and then each later question on that connection gets
-    the answer of the one before. The verdict is safe without this (the decoder compares all echoes); this is
+    A second response can arrive after the check that nothing waits, and then each later question on that connection
+    gets the answer of the one before. The verdict is safe without this (the decoder compares all echoes); this is
     for the connection, which must be closed. In doubt it says no: a policy without the echo cannot be told.
     """
     result = answer.result

@@ -113,7 +113,7 @@ def _unix_endpoint(url: str, files: TlsFiles) -> Endpoint:
             _refuse("the OPA server's Unix socket is written unix:/path or unix:///path")
     if not path or "\0" in path:
         _refuse("the path of the OPA server's Unix socket is empty or holds a NUL")
-    path = os.path.abspath(path)  # noqa: PTH100 - Path.absolute() keeps "..", which would lengthen a bounded path
+    path = os.path.abspath(path)  # noqa: PTH100 - Path.absolute() keeps "..", Path.resolve() follows links
     if len(os.fsencode(path)) > _MAX_UNIX_PATH_BYTES:
         _refuse(f"the path of the OPA server's Unix socket is longer than {_MAX_UNIX_PATH_BYTES} bytes")
     if files.given():

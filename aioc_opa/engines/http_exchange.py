@@ -172,7 +172,6 @@ class ResponseReader:
         if not self._headers_complete:
             _fail("the head of the response is malformed")
         self._status = self._parser.get_status_code()
-        self._reusable = self._parser.should_keep_alive() and self._parser.get_http_version() == "1.1"
         if self._status < _INTERIM_END:
             # RFC 9110 section 15.2: interim responses have no body and may be skipped, but for the one that switches.
             if self._status == _SWITCHING_PROTOCOLS or self._headers:
@@ -226,33 +225,38 @@ class ResponseReader:
         if self._fault:
             _fail(self._fault)
 
-    # Callbacks of httptools. They note faults, because httptools wraps what they raise.
+    def _note(self, fault: str) -> None:
+        """For the callbacks: httptools would wrap what they raise. The first fault stands."""
+        self._fault = self._fault or fault
+
+    # Callbacks of httptools.
 
     def on_message_begin(self) -> None:
         """A message begins; a second one is bytes after the end."""
         if self._complete:
-            self._fault = "bytes after the end of the response"
+            self._note("bytes after the end of the response")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header, or a trailer."""
         if self._headers_complete:
-            self._fault = "trailers after the chunks"
+            self._note("trailers after the chunks")
             return
         lowered = name.lower()
         if lowered in _FRAMING_HEADERS:
             if lowered in self._headers:
-                self._fault = "a framing header stands twice"
+                self._note("a framing header stands twice")
             self._headers[lowered] = value
 
     def on_headers_complete(self) -> None:
-        """The head is whole."""
+        """The head is whole. Asked here, because llhttp forgets it with the end of an empty body."""
         self._headers_complete = True
+        self._reusable = self._parser.should_keep_alive() and self._parser.get_http_version() == "1.1"
 
     def on_body(self, data: bytes) -> None:
         """A piece of a chunk."""
         self._body_bytes += len(data)
         if self._body_bytes > self._max_body_bytes:
-            self._fault = "the response is larger than its cap"
+            self._note("the response is larger than its cap")
             return
         self._pieces.append(data)
 

@@ -78,7 +78,7 @@ class _TokenFile:
     def line(self) -> bytes:
         try:
             stamp, line = self._read
-            if _stamp(os.stat(self._path)) != stamp:  # noqa: PTH116 - on the hot path: Path.stat costs twice as much
+            if _stamp(os.stat(self._path)) != stamp:  # noqa: PTH116 - once a call, and Path.stat costs twice as much
                 self._read = (stamp, line) = self._load()
         except (OSError, ValueError) as error:
             raise EngineFailureError(

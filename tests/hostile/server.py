@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import socket
-import ssl
 import threading
 from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable
 
 JSON_HEADER = b"Content-Type: application/json\r\n"
