@@ -109,7 +109,7 @@ def head_not_bound(_: LintedPolicy, module: Module) -> Iterator[Finding]:
                 module.file,
                 rule_line(rule),
                 "head-not-bound",
-                f"the head of partial rule {rule_name(rule)} is computed: where it is undefined one engine drops the set",
+                f"the head of partial rule {rule_name(rule)} is computed; undefined once, it can lose the whole set",
                 "bind it in the body, `verdict := …`, and write the variable in the head",
             )
 
@@ -187,12 +187,8 @@ def expiry_alone(_: LintedPolicy, module: Module) -> Iterator[Finding]:
 
 
 def _is_constant(term: Node) -> bool:
-    return not any(
-        isinstance(below, dict)
-        and below.get("type") in {"var", "ref", "call", "templatestring"}
-        or (isinstance(below, dict) and str(below.get("type", "")).endswith("comprehension"))
-        for below, _ in walk(term)
-    )
+    computed = {"var", "ref", "call", "templatestring", "arraycomprehension", "setcomprehension", "objectcomprehension"}
+    return not any(isinstance(below, dict) and below.get("type") in computed for below, _ in walk(term))
 
 
 def _is_fractional(operand: Any) -> bool:
