@@ -16,7 +16,8 @@ import future.keywords.not
 
 # METADATA
 # title: The pack is loaded
-# description: The routes deny as `pack_missing` without it.
+# description: |
+#   Each other file says `<file>_loaded := true`. Where one of these is missing, the routes deny as `pack_missing`.
 loaded := true
 
 # METADATA

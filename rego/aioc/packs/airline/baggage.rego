@@ -3,6 +3,8 @@ package aioc.packs.airline
 import data.aioc.lib.verdicts
 import future.keywords.not
 
+baggage_loaded := true
+
 # METADATA
 # title: 5.1 baggage_undercharged
 # description: Fewer bags are paid for than exceed the free ones. An allowance that is not known is none.
@@ -21,7 +23,7 @@ deny contains verdict if {
 	input.toolName in {"book_reservation", "update_reservation_baggages"}
 	target_known
 	not no_user
-	not args.nonfree_baggages <= max([bags_to_pay, bags_already_paid])
+	not args.nonfree_baggages <= max([bags_to_pay, _bags_already_paid])
 	verdict := verdicts.deny("baggage_overcharged")
 }
 
@@ -42,12 +44,12 @@ bags_to_pay := max([0, args.total_baggages - (passenger_count * free_bags_each)]
 # METADATA
 # title: Free bags of each passenger
 # description: By the customer's membership and the cabin, which an update reads from the reservation.
-free_bags_each := data.aioc.packs.airline.free_bags[user.membership][booked_cabin]
+free_bags_each := data.aioc.packs.airline.free_bags[user.membership][_booked_cabin]
 
-booked_cabin := args.cabin if input.toolName == "book_reservation"
+_booked_cabin := args.cabin if input.toolName == "book_reservation"
 
-booked_cabin := reservation.cabin if input.toolName == "update_reservation_baggages"
+_booked_cabin := reservation.cabin if input.toolName == "update_reservation_baggages"
 
-bags_already_paid := 0 if input.toolName == "book_reservation"
+_bags_already_paid := 0 if input.toolName == "book_reservation"
 
-bags_already_paid := reservation.nonfree_baggages if input.toolName == "update_reservation_baggages"
+_bags_already_paid := reservation.nonfree_baggages if input.toolName == "update_reservation_baggages"

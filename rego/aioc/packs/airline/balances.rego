@@ -4,6 +4,8 @@ import data.aioc.lib.money
 import data.aioc.lib.verdicts
 import future.keywords.not
 
+balances_loaded := true
+
 # METADATA
 # title: 4.5 payment_balance_insufficient, booking
 # description: A gift card or certificate is charged more, over all its entries, than it is worth.
@@ -24,8 +26,8 @@ deny contains verdict if {
 	is_object(reservation)
 	user.payment_methods[args.payment_id]
 	kind(args.payment_id) == "gift_card"
-	count(new_fares) == count(args.flights)
-	not affordable(args.payment_id, fare_difference)
+	count(new_fares) == size(args.flights)
+	not affordable(args.payment_id, _fare_difference)
 	verdict := verdicts.deny("payment_balance_insufficient")
 }
 
@@ -37,7 +39,7 @@ deny contains verdict if {
 	is_object(reservation)
 	user.payment_methods[args.payment_id]
 	kind(args.payment_id) == "gift_card"
-	not affordable(args.payment_id, added_bags * bag_fee)
+	not affordable(args.payment_id, _added_bags * bag_fee)
 	verdict := verdicts.deny("payment_balance_insufficient")
 }
 
@@ -46,33 +48,32 @@ deny contains verdict if {
 # description: Its amount may be below zero; without an amount it is worth nothing, and affords nothing.
 affordable(id, charge) if money.at_most(charge, user.payment_methods[id].amount)
 
-added_bags := max([0, args.nonfree_baggages - reservation.nonfree_baggages])
+_added_bags := max([0, args.nonfree_baggages - reservation.nonfree_baggages])
 
-fare_difference := passenger_count * (sum(new_fares) - sum(old_fares))
+_fare_difference := passenger_count * (sum(new_fares) - sum(_old_fares))
 
-old_fares := [flight.price | some flight in reservation.flights]
+_old_fares := [flight.price | some flight in reservation.flights]
 
 # METADATA
 # title: The fares of the flights asked for
 # description: A kept flight's is the recorded one. Flights without a price are left out.
-new_fares := [price | some flight in args.flights; price := fare(flight)]
+new_fares := [price | some flight in args.flights; price := _fare(flight)]
 
-fare(flight) := recorded[[flight.flight_number, flight.date]].price if kept(flight)
+_fare(flight) := recorded[[flight.flight_number, flight.date]].price if kept(flight)
 
-fare(flight) := price_today(flight) if not kept(flight)
+_fare(flight) := price_today(flight) if not kept(flight)
 
 # METADATA
 # title: What each instrument of a booking is charged, by its id
-# description: |
-#   Sorted, the entries of an id are a run between two starts: one pass, where a sum a distinct id would be
-#   quadratic on an engine without an index.
-charges := {rows[start][0]: charge |
-	rows := sort([row |
-		some position, payment in args.payment_methods
-		row := [payment.payment_id, position, payment.amount]
-	])
-	starts := [place | some place, row in rows; not rows[place - 1][0] == row[0]]
-	stops := array.concat(array.slice(starts, 1, count(starts)), [count(rows)])
-	some run, start in starts
-	charge := sum([row[2] | some row in array.slice(rows, start, stops[run])])
+charges := {id: charge |
+	some id, entries in _charged
+	charge := sum([entry[1] | some entry in entries])
+}
+
+# Grouped by a rule, in one pass: a sum for each distinct id would be quadratic on an engine without an index. The
+# position keeps equal amounts apart.
+_charged[id] contains entry if {
+	some position, payment in args.payment_methods
+	id := payment.payment_id
+	entry := [position, payment.amount]
 }

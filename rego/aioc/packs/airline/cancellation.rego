@@ -4,6 +4,8 @@ import data.aioc.lib.times
 import data.aioc.lib.verdicts
 import future.keywords.not
 
+cancellation_loaded := true
+
 # METADATA
 # title: 6.1 cancel_flown_segment
 # description: Some flight is in the air or has landed. In every cabin, whatever else would permit the cancellation.
@@ -47,18 +49,12 @@ free_cancellation if {
 }
 
 free_cancellation if {
-	age := times.instant(input.runContext.context.now) - times.instant(concat("", [reservation.created_at, offset]))
+	now := input.runContext.context.now
+	age := times.instant(now) - times.instant(concat("", [reservation.created_at, _offset(now)]))
 	age >= 0
 	age <= 86400000000000
 }
 
-# METADATA
-# title: The offset of the current time, with which the time of booking is read (0.10)
-# description: What is no time of the years 1700 to 2199 permits nothing.
-offset := "Z" if endswith(input.runContext.context.now, "Z")
-
-offset := substring(now, count(now) - 6, 6) if {
-	now := input.runContext.context.now
-	times.instant(now)
-	not endswith(now, "Z")
-}
+# The offset of the current time, with which the time of booking is read (0.10): what follows seconds and fraction.
+# Where this is no offset, or either is no time of the years 1700 to 2199, nothing is within a day.
+_offset(now) := trim_left(substring(now, 19, -1), ".0123456789")

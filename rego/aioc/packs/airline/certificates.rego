@@ -3,6 +3,8 @@ package aioc.packs.airline
 import data.aioc.lib.verdicts
 import future.keywords.not
 
+certificates_loaded := true
+
 # METADATA
 # title: 7.1 certificate_grounds_unverified
 # description: Always. No reservation is named, so the complaint and its facts cannot be checked.

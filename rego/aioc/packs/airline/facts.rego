@@ -2,6 +2,8 @@ package aioc.packs.airline
 
 import future.keywords.not
 
+facts_loaded := true
+
 # METADATA
 # title: The arguments that the tool will get
 args := input.parsedArguments
@@ -36,12 +38,17 @@ target_known if is_object(reservation)
 
 # METADATA
 # title: How many passengers the call is about (0.6)
-passenger_count := count(args.passengers) if input.toolName == "book_reservation"
+passenger_count := size(args.passengers) if input.toolName == "book_reservation"
 
-passenger_count := count(reservation.passengers) if {
+passenger_count := size(reservation.passengers) if {
 	input.toolName in {
 		"update_reservation_baggages",
 		"update_reservation_flights",
 		"update_reservation_passengers",
 	}
 }
+
+# METADATA
+# title: How many entries a list has
+# description: Not `count(list)`, which would count the characters of a text, and on one engine otherwise than on the other.
+size(list) := count([1 | some _ in list])

@@ -3,6 +3,8 @@ package aioc.packs.airline
 import data.aioc.lib.verdicts
 import future.keywords.not
 
+flights_loaded := true
+
 # METADATA
 # title: 3.1 mixed_cabin
 # description: A flight has a cabin of its own that differs from the call's.

@@ -3,6 +3,8 @@ package aioc.packs.airline
 import data.aioc.lib.verdicts
 import future.keywords.not
 
+general_loaded := true
+
 # METADATA
 # title: 1.1 confirmation_missing
 # description: The latest customer message is no explicit go-ahead. Cancellations and certificates included.

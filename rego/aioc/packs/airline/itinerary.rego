@@ -3,6 +3,8 @@ package aioc.packs.airline
 import data.aioc.lib.verdicts
 import future.keywords.not
 
+itinerary_loaded := true
+
 # METADATA
 # title: 3.5 origin_changed
 # description: The journey no longer starts where the reservation does. JFK, LGA and EWR are three places.
@@ -20,7 +22,7 @@ deny contains verdict if {
 deny contains verdict if {
 	input.toolName == "update_reservation_flights"
 	is_object(reservation)
-	trip_type_differs
+	_trip_type_differs
 	verdict := verdicts.deny("trip_type_changed")
 }
 
@@ -31,17 +33,19 @@ deny contains verdict if {
 	input.toolName == "update_reservation_flights"
 	is_object(reservation)
 	ends_known
-	must_visit
-	not visits_destination
+	_must_visit
+	not _visits_destination
 	verdict := verdicts.deny("destination_changed")
 }
 
+# METADATA
+# title: 3.5 destination_changed, for a journey that does not come back
 deny contains verdict if {
 	input.toolName == "update_reservation_flights"
 	is_object(reservation)
 	ends_known
-	not must_visit
-	not last_stop == reservation.destination
+	not _must_visit
+	not _last_stop == reservation.destination
 	verdict := verdicts.deny("destination_changed")
 }
 
@@ -63,33 +67,33 @@ ends(flight) := leg if {
 # title: There are flights, and the ends of each are known
 ends_known if {
 	count(journey) > 0
-	count(journey) == count(args.flights)
+	count(journey) == size(args.flights)
 }
 
-last_stop := journey[count(journey) - 1].destination
+_last_stop := journey[count(journey) - 1].destination
 
-visits_destination if {
+_visits_destination if {
 	some leg in journey
 	leg.destination == reservation.destination
 }
 
-round_trip if reservation.flight_type == "round_trip"
+_round_trip if reservation.flight_type == "round_trip"
 
-trip_type_differs if count(args.flights) == 0
+_trip_type_differs if size(args.flights) == 0
 
-trip_type_differs if {
+_trip_type_differs if {
 	ends_known
-	round_trip
-	not last_stop == reservation.origin
+	_round_trip
+	not _last_stop == reservation.origin
 }
 
-trip_type_differs if {
+_trip_type_differs if {
 	ends_known
-	not round_trip
+	not _round_trip
 	not reservation.origin == reservation.destination
-	last_stop == reservation.origin
+	_last_stop == reservation.origin
 }
 
-must_visit if round_trip
+_must_visit if _round_trip
 
-must_visit if trip_type_differs
+_must_visit if _trip_type_differs

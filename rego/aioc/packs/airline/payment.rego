@@ -3,6 +3,8 @@ package aioc.packs.airline
 import data.aioc.lib.verdicts
 import future.keywords.not
 
+payment_loaded := true
+
 # METADATA
 # title: 4.1 payment_method_not_in_profile, booking
 # description: Some instrument is none of the customer's.

@@ -2,6 +2,8 @@ package aioc.packs.airline
 
 import future.keywords.not
 
+segments_loaded := true
+
 # METADATA
 # title: The status of each segment, by [flight number, date]
 status := last_by_segment(input.runContext.context.flightStatus)
@@ -23,11 +25,11 @@ last_by_segment(entries) := by_segment if {
 	])
 	by_segment := {[row[0], row[1]]: entries[row[2]] |
 		some place, row in rows
-		not same_segment(row, rows[place + 1])
+		not _same_segment(row, rows[place + 1])
 	}
 }
 
-same_segment(row, next) if {
+_same_segment(row, next) if {
 	row[0] == next[0]
 	row[1] == next[1]
 }

@@ -4,6 +4,8 @@ import data.aioc.lib.money
 import data.aioc.lib.verdicts
 import future.keywords.not
 
+totals_loaded := true
+
 # METADATA
 # title: 4.4 payment_total_mismatch
 # description: |
@@ -14,23 +16,23 @@ deny contains verdict if {
 	every flight in args.flights {
 		status[[flight.flight_number, flight.date]].prices != null
 	}
-	not money.same(amount_paid, booking_total)
+	not money.same(_amount_paid, booking_total)
 	verdict := verdicts.deny("payment_total_mismatch")
 }
 
-amount_paid := sum([payment.amount | some payment in args.payment_methods])
+_amount_paid := sum([payment.amount | some payment in args.payment_methods])
 
 # METADATA
 # title: What a booking costs
 # description: Undefined unless every price and fee is known.
-booking_total := (passenger_count * (sum(prices) + insurance_fee)) + (args.nonfree_baggages * bag_fee) if {
+booking_total := (passenger_count * (sum(prices) + _insurance_fee)) + (args.nonfree_baggages * bag_fee) if {
 	prices := [price | some flight in args.flights; price := price_today(flight)]
-	count(prices) == count(args.flights)
+	count(prices) == size(args.flights)
 }
 
-insurance_fee := data.aioc.packs.airline.fees.insurance if args.insurance == "yes"
+_insurance_fee := data.aioc.packs.airline.fees.insurance if args.insurance == "yes"
 
-insurance_fee := 0 if args.insurance == "no"
+_insurance_fee := 0 if args.insurance == "no"
 
 # METADATA
 # title: The price of a bag that is not free
