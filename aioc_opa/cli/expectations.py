@@ -50,12 +50,14 @@ class Comparison:
     Attributes:
         expected: by id.
         compared: calls that had an expectation.
+        equal: those that met it.
         different: all differences, those that are not kept included.
         first: the first `MOST_KEPT` of them.
     """
 
     expected: dict[str, Expected]
     compared: int = 0
+    equal: int = 0
     different: int = 0
     first: list[Difference] = field(default_factory=list)
     _open: set[str] = field(default_factory=set)
@@ -71,7 +73,9 @@ class Comparison:
         self._open.discard(identifier)
         if wanted is not None:
             self.compared += 1
-        if wanted != got:
+        if wanted == got:
+            self.equal += 1
+        else:
             self._differs(Difference(identifier, wanted, got))
 
     def close(self) -> None:

@@ -116,11 +116,13 @@ class Summary:
             console.print(f"{self.engines_differ} calls on which the engines differ", soft_wrap=True)
         if self.comparison is None:
             return
-        equal = self.calls - (self.comparison.different - sum(each.got is None for each in self.comparison.first))
         if not self.comparison.different:
-            console.print(f"as expected: {self.comparison.compared} of {self.calls}", soft_wrap=True)
+            console.print(f"as expected: {self.comparison.equal} of {self.calls}", soft_wrap=True)
             return
-        console.print(f"DIFFERENT from what was expected: {self.comparison.different} (equal: {equal})", soft_wrap=True)
+        console.print(
+            f"DIFFERENT from what was expected: {self.comparison.different} (equal: {self.comparison.equal})",
+            soft_wrap=True,
+        )
         table = Table(title=f"The first {len(self.comparison.first)}", title_justify="left")
         for name in ("id", "expected", "got"):
             table.add_column(name, overflow="fold")

@@ -1,0 +1,180 @@
+"""`aioc-opa doctor`: what is here, and whether a guard set up like this would work. In words."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from aioc_opa.cli import logs
+from aioc_opa.cli.authorize import JsonOption, VerboseOption
+from aioc_opa.cli.deciding import ANY_REVISION, make_guard
+from aioc_opa.cli.engine_options import (
+    DEFAULT_PATH,
+    CaFileOption,
+    ClientCertOption,
+    ClientKeyOption,
+    DataOption,
+    DeadlineOption,
+    EngineName,
+    EngineOption,
+    EngineOptions,
+    OpaOption,
+    PathOption,
+    PolicyOption,
+    TokenFileOption,
+    default_engine,
+    opened,
+)
+from aioc_opa.cli.exit_status import ExitStatus
+from aioc_opa.cli.terminal import json_line, say, shown
+from aioc_opa.engines.opa_binary import find_opa_binary
+from aioc_opa.errors import ConfigurationError
+from aioc_opa.guard_settings import DEFAULT_DEADLINE_SECONDS
+from aioc_opa.tool_lists import ToolDefinition, read_tool_list
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HELP: Final = """Say what is installed, which engines can decide, and whether this set-up works.
+
+With --policy or --opa, each engine is asked for a probe decision about a tool that nobody owns: a sound policy denies
+it, in a decision that echoes the question. A misspelt --path, a policy that is not loaded and a policy that allows
+anything are found that way.
+
+\b
+Exit status: 0 all that was looked at works; 1 something does not; 2 wrong usage; 3 a file is not what it should be.
+
+\b
+Examples:
+  aioc-opa doctor
+  aioc-opa doctor --policy rego --engine both --tools tools.json
+  aioc-opa doctor --opa http://127.0.0.1:8181
+"""
+
+EMBEDDED_IS_FOR: Final = "embedded is for trying out, CI and replay; production asks OPA"
+
+_STAND_IN: Final = (ToolDefinition("aioc_opa_doctor", "", {"type": "object"}),)
+"""A guard without tools is refused by its check; without --tools this one stands in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. `ok` is None for what is not needed."""
+
+    topic: str
+    ok: bool | None
+    text: str
+
+
+def doctor(
+    *,
+    tools: Annotated[
+        Path | None, typer.Option("--tools", metavar="TOOLS", help="Tool list to compile as well.")
+    ] = None,
+    policy: PolicyOption = None,
+    data: DataOption = None,
+    engine: EngineOption = None,
+    opa: OpaOption = None,
+    token_file: TokenFileOption = None,
+    ca_file: CaFileOption = None,
+    client_cert_file: ClientCertOption = None,
+    client_key_file: ClientKeyOption = None,
+    path: PathOption = DEFAULT_PATH,
+    deadline: DeadlineOption = DEFAULT_DEADLINE_SECONDS,
+    json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """The command; see `HELP`."""
+    logs.configure(verbose=verbose)
+    options = None
+    if policy is not None or opa is not None or engine is not None:
+        options = EngineOptions(
+            policy=policy,
+            data=data,
+            engine=engine,
+            opa=opa,
+            token_file=token_file,
+            ca_file=ca_file,
+            client_cert_file=client_cert_file,
+            client_key_file=client_key_file,
+            path=path,
+        )
+    definitions = _STAND_IN if tools is None else read_tool_list(tools)
+    findings = [_package(), _embedded(), _opa_binary(), *_set_up(options, definitions, deadline)]
+    if json:
+        say(json_line({"findings": [_as_json(each) for each in findings]}))
+    else:
+        for each in findings:
+            mark = {True: "ok", False: "FAILS", None: "-"}[each.ok]
+            say(f"{mark:6}{each.topic:18}{shown(each.text, longest=4000)}")
+    failed = any(each.ok is False for each in findings)
+    raise typer.Exit(int(ExitStatus.DIFFERENT if failed else ExitStatus.OK))
+
+
+def _package() -> Finding:
+    return Finding("aioc-opa", ok=True, text=f"{version('aioc-opa')} on Python {platform.python_version()}")
+
+
+def _embedded() -> Finding:
+    try:
+        found = version("gordon-to-regorus")
+    except PackageNotFoundError:
+        return Finding(
+            "embedded engine", None, f"not installed; pip install 'aioc-opa[embedded]' brings it ({EMBEDDED_IS_FOR})"
+        )
+    return Finding("embedded engine", ok=True, text=f"regorus {found}; {EMBEDDED_IS_FOR}")
+
+
+def _opa_binary() -> Finding:
+    try:
+        found = find_opa_binary()
+    except ConfigurationError as error:
+        return Finding("opa binary", None, f"{error} (needed by --engine local only)")
+    return Finding("opa binary", ok=True, text=f"OPA {found.version} at {found.path}, sha256 {found.sha256}")
+
+
+def _set_up(
+    options: EngineOptions | None, definitions: tuple[ToolDefinition, ...], deadline: float
+) -> Iterator[Finding]:
+    if options is None:
+        yield Finding("set-up", None, "not looked at; give --policy DIR, or --opa URL of a server that has the policy")
+        return
+    for each in _one_by_one(options):
+        topic = f"{each.opa or each.engine} decides"
+        try:
+            yield Finding(topic, ok=True, text=_probe(each, definitions, deadline))
+        except ConfigurationError as error:
+            yield Finding(topic, ok=False, text=str(error))
+    yield Finding("policy revision", None, ANY_REVISION)
+    tools = "none given (--tools)" if definitions is _STAND_IN else f"{len(definitions)} compiled"
+    yield Finding("tools", None if definitions is _STAND_IN else True, tools)
+
+
+def _one_by_one(options: EngineOptions) -> Iterator[EngineOptions]:
+    """Each engine by itself, so that one that fails does not hide the other."""
+    if options.opa is not None:
+        yield options
+        return
+    chosen = options.engine or default_engine()
+    for name in (EngineName.EMBEDDED, EngineName.LOCAL):
+        if chosen in {name, EngineName.BOTH}:
+            yield replace(options, engine=name)
+
+
+def _probe(options: EngineOptions, definitions: tuple[ToolDefinition, ...], deadline: float) -> str:
+    with opened(options) as engines:
+        report = make_guard(engines[0], definitions, path=options.decision_path, deadline=deadline).check()
+    revision = report.policy_revision or "none named: no approval could be bound to it"
+    return (
+        f"{report.engine} answered {report.rule} in {report.duration_ms:.1f} ms and denied the probe;"
+        f" policy revision {revision}"
+    )
+
+
+def _as_json(finding: Finding) -> dict[str, Any]:
+    return {"topic": finding.topic, "ok": finding.ok, "text": finding.text}
