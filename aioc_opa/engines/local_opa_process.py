@@ -35,6 +35,7 @@ STEADY_SECONDS: Final = 60.0
 
 _SUPERVISOR: Final = Path(__file__).with_name("local_opa_supervisor.py")
 _CHECK_SECONDS: Final = 1.0
+_FIRST_CHECK_SECONDS: Final = 0.05
 _STOP_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.01
 _KEPT_OUTPUT_BYTES: Final = 16 * 1024
@@ -169,6 +170,8 @@ class OpaProcess:
             if self._stopping.is_set():
                 return
             self._prepare()
+            if self._must_exist is not None:
+                self._must_exist.unlink(missing_ok=True)  # left by one that was killed
             supervisor = self._supervisor = subprocess.Popen(  # noqa: S603 - our interpreter, our file, no shell
                 # -I and -S: nothing from the environment, the working directory or site-packages is imported
                 [sys.executable, "-I", "-S", str(_SUPERVISOR), str(os.getpid()), str(self._folder), *self._command],
@@ -192,12 +195,14 @@ class OpaProcess:
 
     def _follow(self, supervisor: subprocess.Popen[bytes]) -> None:
         """Until the supervisor has ended: keep the end of the output, and look after the socket."""
+        began = time.monotonic()
+        was_there = self._must_exist is None
         with selectors.DefaultSelector() as selector:
             for stream in (supervisor.stdout, supervisor.stderr):
                 if stream is not None:
                     selector.register(stream, selectors.EVENT_READ)
             while True:
-                ready = selector.select(_CHECK_SECONDS)
+                ready = selector.select(_CHECK_SECONDS if was_there else _FIRST_CHECK_SECONDS)
                 ended = False
                 for key, _ in ready:
                     block = os.read(key.fd, 65536)
@@ -208,12 +213,13 @@ class OpaProcess:
                 if ended:
                     self._drain(supervisor)
                     return
-                if self._is_cut_off() and not _life_line_is_closed(supervisor):
+                there = self._must_exist is None or self._must_exist.exists()
+                # A large policy takes its time before it listens; what has answered has listened.
+                was_there = was_there or there or (self._up and self.starts == 1)
+                late = self._up and time.monotonic() - began >= STEADY_SECONDS
+                if not there and (was_there or late) and not _life_line_is_closed(supervisor):
                     _log.warning("the socket of the local opa is gone")
                     _close_life_line(supervisor)
-
-    def _is_cut_off(self) -> bool:
-        return self._up and self._must_exist is not None and not self._must_exist.exists()
 
     def _drain(self, supervisor: subprocess.Popen[bytes]) -> None:
         """What is left in the pipe. Not to its end: where `opa` outlives a killed supervisor, it holds the pipe."""

@@ -38,12 +38,11 @@ _VERIFY_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleVerification:
-    """What a bundle's signature must satisfy.
+    """What a bundle's signature must satisfy. There is one key, whatever ``keyid`` the signer wrote.
 
     Attributes:
         public_key_file: PEM file.
         algorithm: of RFC 7518, one with a public key: a shared secret (HS256) would stand in the process list.
-        key_id: the ``keyid`` that the signer used.
         scope: the ``scope`` claim that the signature must have, if any.
 
     Raises:
@@ -52,7 +51,6 @@ class BundleVerification:
 
     public_key_file: Path
     algorithm: str = "RS256"
-    key_id: str = "default"
     scope: str | None = None
 
     def __post_init__(self) -> None:
@@ -60,9 +58,8 @@ class BundleVerification:
             raise EngineConfigurationError(
                 f"bundle signatures: algorithm must be one of {', '.join(sorted(_PUBLIC_KEY_ALGORITHMS))}"
             )
-        for name, text in (("key_id", self.key_id), ("scope", self.scope)):
-            if text is not None and _WORD.fullmatch(text) is None:
-                raise EngineConfigurationError(f"bundle signatures: {name} {text!r} is empty or has odd characters")
+        if self.scope is not None and _WORD.fullmatch(self.scope) is None:
+            raise EngineConfigurationError(f"bundle signatures: scope {self.scope!r} is empty or has odd characters")
         # OPA takes the name of a file that does not exist for a secret.
         if not self.public_key_file.is_file():
             raise EngineConfigurationError(f"bundle signatures: no public key file {str(self.public_key_file)!r}")
@@ -87,7 +84,6 @@ def verified_copy(bundle: Path, verification: BundleVerification, *, binary: Opa
         str(binary.path),
         "build",
         f"--verification-key={verification.public_key_file.resolve()}",
-        f"--verification-key-id={verification.key_id}",
         f"--signing-alg={verification.algorithm}",
         *([f"--scope={verification.scope}"] if verification.scope else []),
         "--output=/dev/null",
