@@ -1,0 +1,10 @@
+"""What the embedded engine refuses when policies are loaded: constructs on which it is known to differ from OPA.
+
+`docs/embedded-engine.md` has the list. A check sees the
+syntax tree that regorus itself made, so it judges what will be evaluated.
+"""
+
+from aioc_opa.engines.rego_guard.finding import Finding
+from aioc_opa.engines.rego_guard.guard import GuardedPolicy, findings_of, guarded, rule_paths
+
+__all__ = ["Finding", "GuardedPolicy", "findings_of", "guarded", "rule_paths"]
