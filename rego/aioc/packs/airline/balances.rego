@@ -26,7 +26,7 @@ deny contains verdict if {
 	is_object(reservation)
 	user.payment_methods[args.payment_id]
 	kind(args.payment_id) == "gift_card"
-	count(new_fares) == size(args.flights)
+	size(new_fares) == size(args.flights)
 	not affordable(args.payment_id, _fare_difference)
 	verdict := verdicts.deny("payment_balance_insufficient")
 }

@@ -66,11 +66,11 @@ ends(flight) := leg if {
 # METADATA
 # title: There are flights, and the ends of each are known
 ends_known if {
-	count(journey) > 0
-	count(journey) == size(args.flights)
+	size(journey) > 0
+	size(journey) == size(args.flights)
 }
 
-_last_stop := journey[count(journey) - 1].destination
+_last_stop := journey[size(journey) - 1].destination
 
 _visits_destination if {
 	some leg in journey

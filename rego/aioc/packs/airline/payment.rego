@@ -32,7 +32,7 @@ deny contains verdict if {
 # description: More than one travel certificate pays for the booking. Distinct ids, zero amounts included.
 deny contains verdict if {
 	input.toolName == "book_reservation"
-	not count(ids_of_kind("certificate")) <= data.aioc.packs.airline.limits.certificates
+	not size(ids_of_kind("certificate")) <= data.aioc.packs.airline.limits.certificates
 	verdict := verdicts.deny("too_many_certificates")
 }
 
@@ -41,7 +41,7 @@ deny contains verdict if {
 # description: More than one credit card pays for the booking.
 deny contains verdict if {
 	input.toolName == "book_reservation"
-	not count(ids_of_kind("credit_card")) <= data.aioc.packs.airline.limits.credit_cards
+	not size(ids_of_kind("credit_card")) <= data.aioc.packs.airline.limits.credit_cards
 	verdict := verdicts.deny("too_many_credit_cards")
 }
 
@@ -50,7 +50,7 @@ deny contains verdict if {
 # description: More than three gift cards pay for the booking.
 deny contains verdict if {
 	input.toolName == "book_reservation"
-	not count(ids_of_kind("gift_card")) <= data.aioc.packs.airline.limits.gift_cards
+	not size(ids_of_kind("gift_card")) <= data.aioc.packs.airline.limits.gift_cards
 	verdict := verdicts.deny("too_many_gift_cards")
 }
 

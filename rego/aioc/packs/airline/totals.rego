@@ -27,7 +27,7 @@ _amount_paid := sum([payment.amount | some payment in args.payment_methods])
 # description: Undefined unless every price and fee is known.
 booking_total := (passenger_count * (sum(prices) + _insurance_fee)) + (args.nonfree_baggages * bag_fee) if {
 	prices := [price | some flight in args.flights; price := price_today(flight)]
-	count(prices) == size(args.flights)
+	size(prices) == size(args.flights)
 }
 
 _insurance_fee := data.aioc.packs.airline.fees.insurance if args.insurance == "yes"
