@@ -142,7 +142,7 @@ class AsyncToolGuard(GuardBase):
     async def _run(self, call: PermittedCall) -> Any:
         # Providers first: whatever they do to the arguments, the recheck after them sees.
         try:
-            injected = {name: await _given(provider(call.invocation)) for name, provider in call.tool.inject.items()}
+            injected = {name: await _given(value) for name, value in self._core.injected(call).items()}
         except Exception as error:  # noqa: BLE001 - the handler was not entered: a deny
             return deliver(self._core.injection_failed(call, error), self.settings.result_mode)
         args, kwargs = call.tool.schema.bind(call.parsed)

@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Required, TypedDict, Unpack
 
+from aioc_opa.models.invocation import Invocation
 from aioc_opa.models.principal import Principal
 from aioc_opa.models.run_context import RunContext
 
@@ -50,7 +51,7 @@ class HandoffOptions(_HandoffRest):
     from_agent_name: Required[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Surroundings:
     """Everything about a call but its arguments, checked.
 
@@ -68,8 +69,20 @@ class Surroundings:
     run_context: RunContext
     principal: Principal | None
 
+    def invocation(self, tool_name: str) -> Invocation:
+        """What the providers of injected context see."""
+        return Invocation(
+            agent_name=self.agent_name,
+            tool_name=tool_name,
+            call_id=self.call_id,
+            run_id=self.run_id,
+            turn=self.turn,
+            run_context=self.run_context,
+            principal=self.principal,
+        )
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(slots=True, kw_only=True)
 class CallRequest:
     """One proposed call, unchecked.
 

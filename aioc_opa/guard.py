@@ -142,7 +142,7 @@ class ToolGuard(GuardBase):
     def _run(self, call: PermittedCall) -> Any:
         # Providers first: whatever they do to the arguments, the recheck after them sees.
         try:
-            injected = {name: provider(call.invocation) for name, provider in call.tool.inject.items()}
+            injected = self._core.injected(call)
         except Exception as error:  # noqa: BLE001 - the handler was not entered: a deny
             return deliver(self._core.injection_failed(call, error), self.settings.result_mode)
         args, kwargs = call.tool.schema.bind(call.parsed)

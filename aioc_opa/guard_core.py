@@ -24,7 +24,6 @@ from aioc_opa.core.preparation import prepare_call, tool_hash
 from aioc_opa.core.public_reasons import APPROVAL_REQUIRED, DENIED, public_reason
 from aioc_opa.core.reasons import Reason
 from aioc_opa.judgement import RefusalError, judge
-from aioc_opa.models.invocation import Invocation
 from aioc_opa.models.outcome import Allowed, Denied, Question, Suspended
 from aioc_opa.permit import MAX_PERMIT_SECONDS, PermitBook, PermittedCall
 from aioc_opa.suspension import suspended_tool_proposal
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 logger: Final = logging.getLogger("aioc_opa.guard")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Attempt:
     """A call that is ready to be judged: `body` is what the engine is asked."""
 
@@ -194,6 +193,13 @@ class GuardCore:
         logger.warning("denied %s: %s", call.tool.name, Reason.POLICY_MUTATED_ARGUMENTS)
         return _denied(Reason.POLICY_MUTATED_ARGUMENTS, time.perf_counter(), stage="permit", question=call.question)
 
+    def injected(self, call: PermittedCall) -> dict[str, Any]:
+        """What the providers of injected context give, by parameter name; an async one gives an awaitable."""
+        if not call.tool.inject:
+            return {}
+        invocation = call.surroundings.invocation(call.tool.name)
+        return {name: provider(invocation) for name, provider in call.tool.inject.items()}
+
     def injection_failed(self, call: PermittedCall, error: Exception) -> Denied:
         """The deny for a provider of injected context that raised: the handler was not entered."""
         logger.error("denied %s: a provider of injected context raised %s", call.tool.name, type(error).__name__)
@@ -214,21 +220,12 @@ def _permitted(attempt: Attempt, decision: PolicyDecision) -> PermittedCall:
     expires = expiry(decision)
     if expires is not None:
         seconds = min(seconds, (expires - datetime.now(UTC)).total_seconds())
-    around = attempt.surroundings
     return PermittedCall(
         tool=attempt.tool,
         parsed=attempt.prepared.parsed,
         args_canonical_json=attempt.prepared.args_canonical_json,
         question=attempt.question,
-        invocation=Invocation(
-            agent_name=around.agent_name,
-            tool_name=attempt.tool.name,
-            call_id=around.call_id,
-            run_id=around.run_id,
-            turn=around.turn,
-            run_context=around.run_context,
-            principal=around.principal,
-        ),
+        surroundings=attempt.surroundings,
         expires_at=time.monotonic() + seconds,
         process=os.getpid(),
     )

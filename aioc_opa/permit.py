@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from aioc_opa.models.invocation import Invocation
+    from aioc_opa.call_request import Surroundings
     from aioc_opa.models.outcome import Question
     from aioc_opa.tool_registry import RegisteredTool
 
@@ -38,7 +38,7 @@ class Permit:
         raise TypeError("a permit cannot be copied or pickled: it is the right to run one call in this process")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, kw_only=True)
 class PermittedCall:
     """What a permit stands for: the very registration and object that were judged.
 
@@ -47,7 +47,7 @@ class PermittedCall:
         parsed: the judged object.
         args_canonical_json: its canonical text then.
         question: hash and request id of what was asked.
-        invocation: what injected values may be made from.
+        surroundings: what injected values may be made from.
         expires_at: monotonic seconds.
         process: id of the process that issued it.
     """
@@ -56,7 +56,7 @@ class PermittedCall:
     parsed: object
     args_canonical_json: str
     question: Question
-    invocation: Invocation
+    surroundings: Surroundings
     expires_at: float
     process: int
 

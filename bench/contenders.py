@@ -112,7 +112,11 @@ def opa_python_client_async(port: int, body: bytes) -> Callable[[], Awaitable[No
     client = AsyncOpaClient(host="127.0.0.1", port=port)
     question = json.loads(body)["input"]
 
+    opened: list[AsyncOpaClient] = []
+
     async def ask() -> None:
+        if not opened:  # its session belongs to the loop that it is opened in
+            opened.append(await client.__aenter__())
         answer = await client.query_rule(question, "aioc.tool_policy", "decision")
         _must(answer["result"]["decision"] == "allow")
 

@@ -26,7 +26,7 @@ DecodeAssurance = Literal["raw", "decoded"]
 EmptyArguments = Literal["reject", "object"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class PreparedCall:
     """What steps 2 to 4 made of one tool call.
 
