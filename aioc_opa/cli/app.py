@@ -1,4 +1,4 @@
-"""The typer application. Commands are added by `main`; every error becomes one line and a nonzero exit status."""
+"""The typer application. Commands are added by `main`; every error becomes a message and a nonzero exit status."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_ERROR = 4000
 
 
 class CommandGroup(TyperGroup):
-    """Turns errors of this package's tree into one line, wherever in a command they were raised."""
+    """Turns errors of this package's tree into a message, wherever in a command they were raised."""
 
     def invoke(self, ctx: Any) -> Any:
         """As typer does, with errors reported."""
@@ -49,5 +49,6 @@ def add(app: typer.Typer, name: str, command: Callable[..., None], help_text: st
 
 
 def _reported(error: Exception, status: ExitStatus) -> typer.Exit:
-    warn(shown(error, longest=LONGEST_ERROR))
+    first, *more = (shown(line, longest=LONGEST_ERROR) for line in str(error).split("\n"))
+    warn("\n".join([first, *(f"  {line.lstrip()}" for line in more)]))
     return typer.Exit(int(status))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -32,6 +32,7 @@ from aioc_opa.cli.engine_options import (
 )
 from aioc_opa.cli.exit_status import ExitStatus
 from aioc_opa.cli.terminal import json_line, say, shown
+from aioc_opa.engines.embedded_runtime import installed_version, load_regorus
 from aioc_opa.engines.opa_binary import find_opa_binary
 from aioc_opa.errors import ConfigurationError
 from aioc_opa.guard_settings import DEFAULT_DEADLINE_SECONDS
@@ -122,12 +123,10 @@ def _package() -> Finding:
 
 def _embedded() -> Finding:
     try:
-        found = version("gordon-to-regorus")
-    except PackageNotFoundError:
-        return Finding(
-            "embedded engine", None, f"not installed; pip install 'aioc-opa[embedded]' brings it ({EMBEDDED_IS_FOR})"
-        )
-    return Finding("embedded engine", ok=True, text=f"regorus {found}; {EMBEDDED_IS_FOR}")
+        load_regorus()
+    except ConfigurationError as error:
+        return Finding("embedded engine", None, f"{error} ({EMBEDDED_IS_FOR})")
+    return Finding("embedded engine", ok=True, text=f"{installed_version()}; {EMBEDDED_IS_FOR}")
 
 
 def _opa_binary() -> Finding:

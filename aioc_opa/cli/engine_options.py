@@ -185,12 +185,8 @@ def _policy(options: EngineOptions) -> LoadedPolicy:
 
 
 def _embedded(policy: LoadedPolicy) -> Engine:
-    try:
-        from aioc_opa.engines.embedded import EmbeddedEngine  # noqa: PLC0415 - an extra, imported when asked for
-    except ImportError:
-        raise EngineConfigurationError(
-            "the embedded engine is not installed: pip install 'aioc-opa[embedded]', or choose --engine local"
-        ) from None
+    from aioc_opa.engines.embedded import EmbeddedEngine  # noqa: PLC0415 - an extra, imported when asked for
+
     return EmbeddedEngine(policy)
 
 

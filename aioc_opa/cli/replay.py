@@ -146,12 +146,11 @@ def _written(path: Path) -> Iterator[TextIO]:
         handle = path.open("w", encoding="ascii", newline="\n")
     except (OSError, ValueError) as error:
         raise _unwritable(path, error) from None
-    with handle:
-        try:
+    try:
+        with handle:
             yield handle
-            handle.flush()
-        except OSError as error:
-            raise _unwritable(path, error) from None
+    except OSError as error:
+        raise _unwritable(path, error) from None
 
 
 def _unwritable(path: Path, error: Exception) -> InputFileError:

@@ -1,0 +1,190 @@
+"""A real OPA with a small policy that does as the arguments say, and the files that a command takes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from aioc_opa.cli.main import app
+
+POLICY = """package cases
+
+import future.keywords.not
+
+echoes := {"proposalHash": input.proposalHash, "requestId": input.requestId, "kind": input.kind}
+
+terms := {
+	"requirements": [{"code": "large", "approverRoles": ["manager", "owner"], "quorum": 2}],
+	"separationOfDuties": true,
+	"ttlSeconds": 600,
+}
+
+default top := "-"
+
+top := data.limits.top
+
+decision := object.union(echoes, {"decision": "allow", "reason": "allowed", "reasons": []}) if {
+	input.parsedArguments.verdict == "allow"
+}
+
+decision := object.union(echoes, {
+	"decision": "deny", "reason": "too_large", "reasons": ["odd", "too_large"], "publicReason": input.parsedArguments.say,
+}) if {
+	input.parsedArguments.verdict == "deny"
+}
+
+decision := object.union(echoes, {
+	"decision": "approval_required", "reason": "large", "reasons": ["large"], "approval": terms,
+}) if {
+	input.parsedArguments.verdict == "hold"
+}
+
+decision := object.union(echoes, {"decision": "deny", "reason": "no_rule_allows", "reasons": []}) if {
+	input.toolName == "aioc_opa_probe"
+}
+
+decision := {"decision": "allow"} if input.parsedArguments.verdict == "malformed"
+
+decision := object.union(echoes, {"decision": "deny", "reason": "seen", "reasons": ["seen"], "publicReason": text}) if {
+	input.parsedArguments.verdict == "show"
+	text := sprintf("%s|%s|%v|%v", [
+		input.decodeAssurance,
+		object.get(input, "toolVersion", "-"),
+		object.get(input, ["principal", "identity"], "-"),
+		top,
+	])
+}
+"""
+
+TOOLS = [
+    {
+        "name": "pay",
+        "description": "Pay.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "verdict": {"type": "string"},
+                "say": {"type": "string", "default": "Too large."},
+                "amount": {"type": "integer"},
+            },
+            "required": ["verdict"],
+        },
+    }
+]
+
+
+def call(verdict: str = "allow", **others: Any) -> dict[str, Any]:
+    made = {"agentName": "agent", "toolName": "pay", "rawArguments": json.dumps({"verdict": verdict})}
+    return {name: value for name, value in {**made, **others}.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Files:
+    """A folder with what a command takes."""
+
+    folder: Path
+
+    @property
+    def tools(self) -> str:
+        return str(self.folder / "tools.json")
+
+    @property
+    def policy(self) -> str:
+        return str(self.folder / "policy")
+
+    def write(self, name: str, content: Any) -> str:
+        path = self.folder / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return str(path)
+
+    def lines(self, name: str, contents: list[Any]) -> str:
+        return self.write(name, "".join(json.dumps(content) + "\n" for content in contents))
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    made = Files(tmp_path)
+    made.write("tools.json", TOOLS)
+    (tmp_path / "policy" / "cases").mkdir(parents=True)
+    (tmp_path / "policy" / "cases" / "cases.rego").write_text(POLICY)
+    return made
+
+
+@pytest.fixture(scope="session")
+def opa(opa_binary: Path) -> Iterator[str]:
+    """``unix:/path`` of a running OPA with `POLICY`."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "cases.rego").write_text(POLICY)
+        socket = folder / "s"
+        process = subprocess.Popen(
+            [opa_binary, "run", "--server", f"--addr=unix://{socket}", "--log-level=error", "--skip-version-check",
+             str(folder / "cases.rego")]
+        )  # fmt: skip
+        try:
+            until = time.monotonic() + 30
+            while not socket.exists():
+                if process.poll() is not None or time.monotonic() > until:
+                    pytest.fail("opa did not start", pytrace=False)
+                time.sleep(0.02)
+            yield f"unix:{socket}"
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+@pytest.fixture(autouse=True)
+def _named_opa(monkeypatch: pytest.MonkeyPatch, opa_binary: Path) -> None:
+    monkeypatch.setenv("AIOC_OPA_BIN", str(opa_binary))
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        (line,) = self.out.splitlines()
+        found = json.loads(line)
+        assert isinstance(found, dict)
+        return found
+
+
+Command = Callable[..., Ran]
+
+
+@pytest.fixture
+def aioc() -> Command:
+    """Run a command in process. An exception that leaves the application fails the test."""
+
+    def run(*arguments: str, stdin: str | bytes | None = None) -> Ran:
+        result = CliRunner().invoke(app, list(arguments), input=stdin, catch_exceptions=False, prog_name="aioc-opa")
+        return Ran(result.exit_code, result.stdout, result.stderr)
+
+    return run
+
+
+@pytest.fixture
+def decide(aioc: Command, files: Files, opa: str) -> Command:
+    """``authorize --json`` of one call against the running OPA."""
+
+    def run(document: Any, *arguments: str) -> Ran:
+        path = files.write("call.json", document)
+        return aioc(
+            "authorize", path, "--tools", files.tools, "--opa", opa, "--path", "cases/decision", "--json", *arguments
+        )
+
+    return run

@@ -1,0 +1,275 @@
+"""`aioc-opa authorize`: one document, and an exit status that says the outcome (issue "CLI")."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Command, Files, call
+
+KEYS = [
+    "outcome", "stage", "reason", "reasons", "publicReason", "proposalHash", "argsCanonicalJson", "parsedArguments",
+    "policyRevision", "engine", "durationMs",
+]  # fmt: skip
+
+
+def test_allow_is_exit_0_and_one_whole_document(decide: Command) -> None:
+    ran = decide(call("allow"))
+    found = ran.document
+    assert ran.status == 0
+    assert list(found) == KEYS
+    assert (found["outcome"], found["stage"], found["reason"], found["reasons"]) == ("allow", "policy", "allowed", [])
+    assert found["parsedArguments"] == {"verdict": "allow", "say": "Too large."}
+    assert found["argsCanonicalJson"] == '{"say":"Too large.","verdict":"allow"}'
+    proposal = {
+        "kind": "tool",
+        "agentName": "agent",
+        "toolName": "pay",
+        "argsCanonicalJson": found["argsCanonicalJson"],
+    }
+    text = json.dumps(proposal, sort_keys=True, separators=(",", ":"))
+    assert found["proposalHash"] == hashlib.sha256(text.encode()).hexdigest()
+    assert found["engine"].startswith("opa 1.")
+    assert found["publicReason"] is None
+    assert found["durationMs"] > 0
+    assert "UnsafeAnyRevision" in ran.err
+
+
+def test_deny_is_exit_10_with_all_codes(decide: Command) -> None:
+    ran = decide(call("deny"))
+    assert ran.status == 10
+    assert ran.document["outcome"] == "deny"
+    assert (ran.document["reason"], ran.document["reasons"]) == ("too_large", ["odd", "too_large"])
+    assert ran.document["publicReason"] == "Too large."
+
+
+def test_approval_required_is_exit_11_with_its_terms(decide: Command) -> None:
+    ran = decide(call("hold"))
+    assert ran.status == 11
+    assert ran.document["outcome"] == "approval_required"
+    assert ran.document["approval"] == {
+        "requirements": [{"code": "large", "approverRoles": ["manager", "owner"], "quorum": 2}],
+        "separationOfDuties": True,
+        "ttlSeconds": 600,
+    }
+
+
+@pytest.mark.parametrize(
+    ("raw", "stage", "code"),
+    [
+        ("{", "json", "unexpected_end"),
+        ("", "json", "empty_arguments"),
+        ('{"verdict":"allow","verdict":"deny"}', "json", "duplicate_key"),
+        ("[]", "json", "not_an_object"),
+        ("{}", "schema", "required"),
+        ('{"verdict":"allow","amount":"s3cret"}', "schema", "type"),
+    ],
+)
+def test_invalid_arguments_are_exit_12_and_no_decision(decide: Command, raw: str, stage: str, code: str) -> None:
+    ran = decide(call(rawArguments=raw))
+    found = ran.document
+    assert ran.status == 12
+    assert (found["outcome"], found["stage"], found["reason"], found["reasons"]) == (
+        "invalid_arguments",
+        stage,
+        code,
+        [],
+    )
+    assert found["issues"][0]["code"] == code
+    assert found["proposalHash"] is None
+    assert "s3cret" not in ran.out + ran.err
+
+
+def test_a_tool_that_is_not_in_the_list_is_denied_at_access(decide: Command) -> None:
+    ran = decide(call(toolName="other"))
+    assert ran.status == 10
+    assert ran.document["stage"] == "access"
+    assert (ran.document["reason"], ran.document["reasons"]) == ("tool_not_registered", [])
+    assert ran.document["publicReason"] == "This tool is not available."
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [(call("malformed"), "policy_malformed_decision"), (call("nothing"), "policy_undefined")],
+)
+def test_what_policy_does_not_decide_is_denied_by_the_runtime(decide: Command, document: Any, reason: str) -> None:
+    ran = decide(document)
+    assert ran.status == 10
+    assert (ran.document["reason"], ran.document["reasons"], ran.document["stage"]) == (reason, [], "policy")
+
+
+def test_an_engine_that_is_not_there_denies(aioc: Command, files: Files) -> None:
+    path = files.write("call.json", call())
+    ran = aioc("authorize", path, "--tools", files.tools, "--opa", "unix:/nowhere/s", "--json")
+    assert ran.status == 10
+    assert ran.document["reason"] == "policy_unavailable"
+    assert ran.document["engine"] == "opa"
+
+
+def test_everything_around_the_call_reaches_policy(decide: Command) -> None:
+    principal = {"identity": "mia", "tenant": "t", "roles": ["clerk"], "onBehalfOf": ["boss"]}
+    context = {"runId": "r", "context": {"a": 1}}
+    raw = call("show", toolVersion="1.2", principal=principal, runContext=context, turn=3, callId="c")
+    assert decide(raw).document["publicReason"] == "raw|1.2|mia|-"
+    decoded = call(rawArguments=None, arguments={"verdict": "show"})
+    assert decide(decoded).document["publicReason"] == "decoded|-|-|-"
+
+
+def test_the_call_may_come_on_standard_input(aioc: Command, files: Files, opa: str) -> None:
+    rest = ["--tools", files.tools, "--opa", opa, "--path", "cases/decision", "--json"]
+    text = json.dumps(call())
+    assert aioc("authorize", "-", *rest, stdin=text).status == 0
+    assert aioc("authorize", *rest, stdin=text).status == 0
+    assert aioc("authorize", *rest, stdin="").status == 3
+
+
+def test_text_for_people_names_the_engine_and_cannot_act_on_the_terminal(aioc: Command, files: Files, opa: str) -> None:
+    evil = "\x1b[31mred\u202eder\u200b\n\x07"
+    path = files.write("call.json", call("deny", rawArguments=json.dumps({"verdict": "deny", "x": evil})))
+    rest = ["--tools", files.tools, "--opa", opa, "--path", "cases/decision"]
+    ran = aioc("authorize", path, *rest)
+    assert ran.status == 10
+    assert "engine           opa 1." in ran.out
+    assert "odd, too_large" in ran.out
+    assert "\\u001b[31mred\\u202eder\\u200b\\n\\u0007" in ran.out
+    for text in (ran.out, aioc("authorize", path, *rest, "--json").out):
+        assert not set("\x1b\x07\u202e\u200b") & set(text)
+    held = aioc("authorize", files.write("call.json", call("hold")), *rest)
+    assert "large: 2 of manager or owner" in held.out
+    invalid = aioc("authorize", files.write("call.json", call(rawArguments='{"verdict":1}')), *rest)
+    assert "$['verdict']: is not of type string (type)" in invalid.out
+    broken = aioc("authorize", files.write("call.json", call(rawArguments='{"a":1,}')), *rest)
+    assert "at character 6" in broken.out
+
+
+def test_the_local_engine_decides_with_more_data(aioc: Command, files: Files) -> None:
+    data = files.write("more.json", {"limits": {"top": 7}})
+    path = files.write("call.json", call("show"))
+    ran = aioc(
+        "authorize", path, "--tools", files.tools, "--policy", files.policy, "--data", data, "--engine", "local",
+        "--path", "cases/decision", "--json",
+    )  # fmt: skip
+    assert ran.status == 10
+    assert ran.document["publicReason"] == "raw|-|-|7"
+    assert json.loads(ran.document["policyRevision"])["local"].startswith("sha256:")
+
+
+def test_verbose_logs_one_safe_line_for_each_record(decide: Command) -> None:
+    quiet, loud = decide(call("malformed")), decide(call("malformed"), "--verbose")
+    assert "policy_malformed_decision" not in quiet.err
+    assert "WARNING aioc_opa.guard: denied pay: policy_malformed_decision" in loud.err
+    assert decide(call("malformed")).err == quiet.err
+
+
+# -- wrong usage: exit 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "give --policy DIR"),
+        (["--opa", "unix:/s", "--policy", "rego"], "--policy cannot go with --opa"),
+        (["--opa", "unix:/s", "--data", "d.json"], "--data cannot go with --opa"),
+        (["--opa", "unix:/s", "--engine", "local"], "--engine cannot go with --opa"),
+        (["--policy", "rego", "--token-file", "t"], "--token-file is for --opa"),
+        (["--policy", "rego", "--ca-file", "t"], "--ca-file is for --opa"),
+        (["--policy", "rego", "--client-cert-file", "t"], "--client-cert-file is for --opa"),
+        (["--policy", "rego", "--client-key-file", "t"], "--client-key-file is for --opa"),
+        (["--policy", "rego", "--engine", "wasm"], "wasm"),
+        (["--opa", "ftp://x"], "http://host:port"),
+        (["--opa", "unix:/s", "--path", "a/../b"], "--path: decision path"),
+        (["--opa", "unix:/s", "--deadline", "0"], "--deadline"),
+        (["--opa", "unix:/s", "--deadline", "soon"], "--deadline"),
+        (["--opa", "unix:/s", "--unknown"], "--unknown"),
+    ],
+)
+def test_wrong_usage_is_exit_2_and_says_what_is_wrong(
+    aioc: Command, files: Files, options: list[str], said: str
+) -> None:
+    ran = aioc("authorize", files.write("call.json", call()), "--tools", files.tools, *options)
+    assert ran.status == 2
+    assert said in ran.err
+    assert ran.out == ""
+
+
+def test_without_a_tool_list_is_wrong_usage(aioc: Command, files: Files) -> None:
+    assert aioc("authorize", files.write("call.json", call()), "--policy", files.policy).status == 2
+
+
+# -- a file that cannot be read, or is not what it should be: exit 3
+
+
+@pytest.mark.parametrize(
+    ("document", "place"),
+    [
+        ("{", "not a strict JSON object at character 1"),
+        ('{"agentName":"a","agentName":"b"}', "duplicate_key"),
+        ("[]", "not_an_object"),
+        (call(agentName=None), "$.agentName: expected a string"),
+        (call(agentName=""), "$.agentName: expected a string"),
+        (call(toolName=3), "$.toolName: expected a string"),
+        (call(rawArguments=None), "$: give exactly one of"),
+        (call(arguments={}), "$: give exactly one of"),
+        (call(rawArguments={}), "$.rawArguments: expected a string"),
+        (call(rawArguments=None, arguments="{}"), "$.arguments: expected an object"),
+        (call(turn=-1), "$.turn: expected an integer"),
+        (call(turn=True), "$.turn: expected an integer"),
+        (call(callId=""), "$.callId"),
+        (call(toolVersion="not ascii é"), "$.toolVersion: "),
+        (call(runContext=[]), "$.runContext: "),
+        (call(runContext={"context": {}, "extra": 1}), "$.runContext.extra: "),
+        (call(runContext={"runId": 3}), "$.runContext.runId: "),
+        (call(principal={"roles": ["a", 3]}), "$.principal."),
+        (call(run_context={}), "$.run_context: did you mean 'runContext'?"),
+        (call(Turn=1), "$.Turn: did you mean 'turn'?"),
+    ],
+)
+def test_a_call_that_is_none_is_exit_3_with_its_place(decide: Command, document: Any, place: str) -> None:
+    ran = decide(document)
+    assert ran.status == 3
+    assert place in ran.err
+    assert ran.out == ""
+    assert "Traceback" not in ran.err
+
+
+def test_other_keys_of_a_call_are_the_authors_own(decide: Command) -> None:
+    assert decide(call(recordedResult="x", id="1")).status == 0
+
+
+def test_files_that_are_missing_are_exit_3(aioc: Command, files: Files, opa: str, tmp_path: Path) -> None:
+    path, missing = files.write("call.json", call()), str(tmp_path / "missing")
+    rest = ["--opa", opa, "--path", "cases/decision"]
+    for arguments in (
+        [missing, "--tools", files.tools, *rest],
+        [str(tmp_path), "--tools", files.tools, *rest],
+        [path, "--tools", missing, *rest],
+        [path, "--tools", path, *rest],
+        [path, "--tools", files.tools, *rest, "--token-file", missing],
+        [path, "--tools", files.tools, "--policy", missing],
+        [path, "--tools", files.tools, "--policy", files.policy, "--data", missing],
+    ):
+        ran = aioc("authorize", *arguments)
+        assert ran.status == 3, arguments
+        assert ran.err.startswith("aioc-opa: ")
+        assert ran.out == ""
+
+
+def test_a_tool_whose_schema_is_refused_is_exit_3(aioc: Command, files: Files, opa: str) -> None:
+    tools = files.write("tools.json", [{"name": "pay", "inputSchema": {"type": "object", "$ref": "http://x/"}}])
+    ran = aioc("authorize", files.write("call.json", call()), "--tools", tools, "--opa", opa)
+    assert ran.status == 3
+    assert "not local" in ran.err
+
+
+def test_policy_that_does_not_compile_is_exit_3(aioc: Command, files: Files) -> None:
+    Path(files.policy, "cases", "cases.rego").write_text("package cases\n\ndecision := {")
+    ran = aioc(
+        "authorize", files.write("call.json", call()), "--tools", files.tools, "--policy", files.policy,
+        "--engine", "local", "--path", "cases/decision",
+    )  # fmt: skip
+    assert ran.status == 3
+    assert "cases.rego" in ran.err
