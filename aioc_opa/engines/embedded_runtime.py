@@ -83,5 +83,5 @@ def new_engine(modules: Mapping[str, str], data: JsonObject) -> Any:
 
 
 def error_text(error: BaseException) -> str:
-    """The message of a regorus error without the backtrace that it carries. It can hold argument values: operators only."""
+    """The message of a regorus error without its backtrace. It can hold argument values: for operators only."""
     return str(error).partition("\nStack backtrace:")[0].strip()

@@ -53,5 +53,5 @@ def _check_value(place: str, value: JsonValue, refused: re.Pattern[str] | None) 
         raise PolicyLoadError(f"{place}: a number beyond 2^53-1 overflows or loses a unit on the embedded engine")
     if refused is not None and isinstance(value, str) and refused.search(value):
         raise PolicyLoadError(
-            f"{place}: has a character that count(…) or lower(…) in this policy treats differently on the embedded engine"
+            f"{place}: has a character that count(…) or lower(…) here treats differently on the embedded engine"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aioc_opa.core.limits import MAX_SAFE_INTEGER
-from aioc_opa.engines.rego_guard.tree import nodes, reference_parts
+from aioc_opa.engines.rego_guard.tree import nodes, reference_parts, variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,14 @@ def _statements(module: Module) -> Iterator[Tree]:
 
 
 def _check_node(scope: Scope, module: Module, kind: str, node: Tree) -> Iterator[Finding]:
-    if kind == "Membership" and node["key"] is not None:
+    if kind == "NotExpr" and not _is_term(node["expr"]):
+        yield module.finding(
+            node,
+            "not-body",
+            "`not` before a body, a collection or a unification",
+            "negate one expression, with `==` for equality, or a helper rule",
+        )
+    elif kind == "Membership" and node["key"] is not None:
         yield module.finding(
             node,
             "membership-pair",
@@ -91,6 +98,12 @@ def _check_index(scope: Scope, module: Module, node: Tree) -> Iterator[Finding]:
             "a variable index into packages: regorus evaluates every one of them",
             "name the package: let `aioc-opa routes` write the routes",
         )
+
+
+def _is_term(negated: Tree) -> bool:
+    """`not {…}` is a body for OPA and a set for regorus; `not x = y` unifies in OPA only."""
+    kind, _ = variant(negated)
+    return kind not in {"Set", "Object", "Array", "SetCompr", "ObjectCompr", "ArrayCompr", "AssignExpr"}
 
 
 def _constant(index: Tree) -> bool:
