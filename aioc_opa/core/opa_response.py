@@ -27,7 +27,6 @@ from aioc_opa.core.engine_answer import UNDEFINED, EngineAnswer, EngineFailureEr
 from aioc_opa.core.limits import RESPONSE_LIMITS, JsonLimits
 from aioc_opa.core.reasons import Reason
 from aioc_opa.core.strict_json import StrictJsonError, decode
-from aioc_opa.core.tool_schemas.protocol import NotCanonicalError
 
 if TYPE_CHECKING:
     from aioc_opa.core.json_value import JsonObject, JsonValue
@@ -138,9 +137,6 @@ def _read_provenance(provenance: JsonObject) -> tuple[str, str | None]:
 
 
 @lru_cache(maxsize=64)
-def _revision_text(revisions: tuple[tuple[str, str], ...]) -> str | None:
+def _revision_text(revisions: tuple[tuple[str, str], ...]) -> str:
     """RFC 8785 text of ``{bundle: revision}``; the same few for days, hence the cache."""
-    try:
-        return canonical_text(dict(revisions))
-    except NotCanonicalError:  # pragma: strict JSON has no lone surrogates, so this is a promise kept twice
-        return None
+    return canonical_text(dict(revisions))

@@ -27,16 +27,18 @@ if TYPE_CHECKING:
     from aioc_opa.engines.http_resolver import Address, Resolver
 
 _T = TypeVar("_T")
+_BUFFER_BYTES: Final = 16 * 1024
 _ENDED: Final = "the connection ended before the response was whole"
 
 
-class AsyncConnection(asyncio.Protocol):
+class AsyncConnection(asyncio.BufferedProtocol):
     """One connection. One exchange at a time."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._transport: asyncio.Transport | None = None
         self._poll = select.poll()
+        self._buffer = memoryview(bytearray(_BUFFER_BYTES))
         self._reader: ResponseReader | None = None
         self._waiter: asyncio.Future[HttpResponse] | None = None
         self._lost = False
@@ -77,21 +79,28 @@ class AsyncConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # asyncio.Protocol
+    # asyncio.BufferedProtocol: a plain Protocol gets a new 256 KiB buffer for each read
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The loop has connected us."""
         self._transport = cast("asyncio.Transport", transport)
         self._poll.register(transport.get_extra_info("socket"), select.POLLIN)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the signature of BufferedProtocol
+        """Where the loop puts what it receives.
+
+        A `memoryview`: asyncio's TLS fills slices of it, and a slice of a `bytearray` is a copy that nobody reads.
+        """
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
         """Bytes of the response; when nothing was asked, bytes too many."""
         reader, waiter = self._reader, self._waiter
         if reader is None or waiter is None or waiter.done():
             self.close()
             return
         try:
-            response = reader.feed(data)
+            response = reader.feed(bytes(self._buffer[:nbytes]))
         except HttpFaultError as error:
             self.close()
             waiter.set_exception(error)

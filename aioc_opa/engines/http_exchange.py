@@ -135,6 +135,7 @@ class ResponseReader:
         if self._after_head:
             return self._feed_chunks(data) if self._chunked else self._feed_counted(data)
         self._head = self._head + data if self._head else data
+        self._require_http()
         while (found := self._head.find(_END_OF_HEAD)) >= 0:
             end = found + len(_END_OF_HEAD)
             rest = self._head[end:]
@@ -147,10 +148,9 @@ class ResponseReader:
                 self._after_head = True
                 return self._feed_chunks(rest) if self._chunked else self._feed_counted(rest)
             self._start_message()
+            self._require_http()
         if self._framing_bytes + len(self._head) > MAX_HEAD_BYTES:
             _fail("the head of the response is larger than its cap")
-        if not self._head.startswith(_PREFIX[: len(self._head)]):
-            _fail("the answer is not HTTP/1")
         return None
 
     def end_of_file(self) -> NoReturn:
@@ -167,14 +167,17 @@ class ResponseReader:
         self._complete = False
         self._parser = httptools.HttpResponseParser(self)
 
+    def _require_http(self) -> None:
+        """Refuse what cannot become HTTP at once: another protocol's greeting would else be waited out."""
+        if not self._head.startswith(_PREFIX[: len(self._head)]):
+            _fail("the answer is not HTTP/1")
+
     def _read_head(self, head: bytes) -> None:
         self._parse(head)
-        if not self._headers_complete:
-            _fail("the head of the response is malformed")
         self._status = self._parser.get_status_code()
         if self._status < _INTERIM_END:
             # RFC 9110 section 15.2: interim responses have no body and may be skipped, but for the one that switches.
-            if self._status == _SWITCHING_PROTOCOLS or self._headers:
+            if self._status == _SWITCHING_PROTOCOLS or self._headers or not self._headers_complete:
                 _fail("an interim response that switches protocols or has a body")
             return
         headers = self._headers

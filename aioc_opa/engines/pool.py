@@ -12,6 +12,7 @@ import os
 import time
 import weakref
 from collections import deque
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
@@ -51,15 +52,14 @@ class ConnectionPool:
             self._places.get(timeout=remaining)
         except Empty:
             raise DeadlineError("while waiting for one of the engine's connections") from None
-        while self._idle:
+        while True:
             try:
                 connection = self._idle.pop()
-            except IndexError:  # another thread was faster
-                break
+            except IndexError:
+                return None
             if time.monotonic() - connection.idle_since < MAX_IDLE_SECONDS and not connection.is_stale():
                 return connection
             connection.close()
-        return None
 
     def release(self, connection: SocketConnection | None) -> None:
         """Give the place back, and the connection, which is kept when it is reusable."""
@@ -76,11 +76,9 @@ class ConnectionPool:
     def close(self) -> None:
         """Close what is idle; what is in flight is closed when it comes back."""
         self._closed = True
-        while self._idle:
-            try:
+        with suppress(IndexError):
+            while True:
                 self._idle.pop().close()
-            except IndexError:
-                break
 
     def _fill(self) -> None:
         self._idle: deque[SocketConnection] = deque()

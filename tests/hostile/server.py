@@ -131,10 +131,15 @@ class HostileServer:
 
 
 def _read_question(stream: Any) -> dict[str, Any] | None:
+    """The `input` of a decision request, or {} of one without a body; None at the end of the connection."""
+    if not stream.readline():
+        return None
     length = 0
     while line := stream.readline().strip():
         name, _, value = line.partition(b":")
         if name.lower() == b"content-length":
             length = int(value)
+    if not length:
+        return {}
     body = stream.read(length)
-    return json.loads(body)["input"] if length and len(body) == length else None
+    return json.loads(body)["input"] if len(body) == length else None

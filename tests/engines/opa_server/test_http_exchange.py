@@ -130,7 +130,10 @@ def test_a_head_that_does_not_say_where_the_body_ends_is_refused(head: bytes, pr
         (b"HTTP/1.1 100 Continue\r\nContent-Length: 1\r\n\r\n ", "interim"),
         (b"SSH-2.0-x\r\n", "not HTTP/1"),
         (b"<html>", "not HTTP/1"),
-        (b"HTTP/2 200\r\n\r\n", "malformed"),
+        (b"\r\n" + COUNTED, "not HTTP/1"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n\r\n" + COUNTED, "not HTTP/1"),
+        (b"HTTP/2 200\r\n\r\n", "not HTTP/1"),
+        (b"HTTP/1.9 200 OK\r\n\r\n", "malformed"),
         (b"HTTP/1.1 20 OK\r\n\r\n", "malformed"),
         (b"HTTP/1.1 200 OK\nContent-Length: 0\n\n\r\n\r\n", "malformed"),
         (CHUNKED.replace(b"0\r\n\r\n", b"0\r\nX: y\r\n\r\n"), "trailers"),
@@ -182,7 +185,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(st.lists(PIECES | st.binary(max_size=4), max_size=14).map(b"".join), st.integers(1, 50))
 def test_whatever_comes_is_a_response_or_the_one_fault_and_cuts_make_no_difference(data: bytes, size: int) -> None:
     def outcome(pieces: list[bytes]) -> HttpResponse | str | None:

@@ -17,7 +17,7 @@ import pytest
 
 from aioc_opa.core.engine_answer import EngineFailureError
 from aioc_opa.core.reasons import Reason
-from aioc_opa.engines import pool
+from aioc_opa.engines import http_async, pool
 from aioc_opa.engines.deadline import Deadline
 from aioc_opa.engines.opa_server import AsyncOpaServerEngine, OpaServerEngine
 from aioc_opa.engines.protocol import TOOL_POLICY_PATH
@@ -95,7 +95,7 @@ def test_a_connection_that_was_idle_for_long_is_not_used_again(
     edge: type[SyncEdge], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "MAX_IDLE_SECONDS", 0.0)
-    monkeypatch.setattr("aioc_opa.engines.http_async.MAX_IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(http_async, "MAX_IDLE_SECONDS", 0.0)
     with HostileServer() as server, edge(server.url) as asked:
         assert asked.ask(body()).result
         assert asked.ask(body()).result
@@ -199,6 +199,11 @@ async def test_cancelling_closes_the_connection_and_the_next_question_gets_its_o
             assert echo(await engine.evaluate_async(TOOL_POLICY_PATH, question, Deadline.after(LONG))) == f"r{number}"
 
 
+async def test_a_connection_that_is_lost_before_the_question_does_not_take_it() -> None:
+    with pytest.raises(ConnectionResetError):
+        await http_async.AsyncConnection(asyncio.get_running_loop()).exchange(b"", 1, Deadline.after(LONG))
+
+
 async def test_cancelled_while_connecting_leaves_nothing_behind(opa: OpaProcess) -> None:
     async with AsyncOpaServerEngine(opa.url, max_connections=1) as engine:
         for turns in range(8):
@@ -261,6 +266,15 @@ def test_a_forked_child_has_connections_of_its_own() -> None:
             assert echo(engine.evaluate(TOOL_POLICY_PATH, question, Deadline.after(LONG))) == f"p{number}"
         assert results.get(timeout=LONG) == [f"c{number}" for number in range(20)]
         child.join()
+        assert server.connections == 2
+
+
+def test_what_a_child_forgets_is_closed_in_the_child_only() -> None:
+    with HostileServer() as server, OpaServerEngine(server.url, max_connections=1) as engine:
+        assert echo(engine.evaluate(TOOL_POLICY_PATH, body(), Deadline.after(LONG))) == "r1"
+        pool._forget_in_child()
+        assert not engine._pool._idle
+        assert echo(engine.evaluate(TOOL_POLICY_PATH, body(), Deadline.after(LONG))) == "r1"
         assert server.connections == 2
 
 

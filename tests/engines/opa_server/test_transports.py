@@ -12,7 +12,7 @@ import trustme
 
 from aioc_opa.core.reasons import Reason
 from tests.engines.opa_server.conftest import POLICY
-from tests.engines.opa_server.test_real_opa import body
+from tests.engines.opa_server.test_real_opa import body, rule
 from tests.hostile.server import Exchange, HostileServer
 from tests.opa_process import OpaProcess
 
@@ -112,6 +112,9 @@ def test_tls_with_a_private_authority(
                 answer = asked.ask(body(request_id="x" * turn))
                 assert isinstance(answer.result, dict)
                 assert len(str(answer.result["requestId"])) == turn
+            for _ in range(5):  # chunked, and many TLS records at once
+                answer = asked.ask(body(turn=20_000), rule("padded"))
+                assert answer.result == {"requestId": "r1", "padding": [str(i) for i in range(1, 20_001)]}
         with edge(f"https://localhost:{opa.port}", ca_file=authority.ca_file) as asked:
             assert asked.ask(body()).result
 
