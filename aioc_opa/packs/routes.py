@@ -105,7 +105,7 @@ def generate_routes(source: RouteSource) -> str:
 
 def has_routes(modules: Iterable[str]) -> bool:
     """Whether this is a policy of our library, which needs routes, and not an author's own entrypoint."""
-    return any(name.startswith(("aioc/packs/", "aioc/tool_policy/", "aioc/routes/")) for name in modules)
+    return any(name.startswith(("aioc/packs/", "aioc/lib/", "aioc/routes/")) for name in modules)
 
 
 def check_routes(source: str, modules: Mapping[str, str], data: JsonObject) -> None:

@@ -104,8 +104,8 @@ class LintedPolicy:
     Attributes:
         root: the policy folder.
         modules: parsed, by file.
-        annotated: places, as (file, line of the rule), that METADATA with a title stands above.
-        annotated_packages: packages that METADATA with a title describes, in one of their files.
+        annotated: places, as (file, line of the rule), that METADATA with words stands above.
+        annotated_packages: packages that METADATA describes, in one of their files.
         data: merged data; None when it is refused.
         manifests: by pack; empty when they are refused.
         findings: what was found while reading.
@@ -170,7 +170,7 @@ def parse_modules(policy: LintedPolicy, opa_binary: Path) -> None:
 
 
 def read_annotations(policy: LintedPolicy, opa_binary: Path) -> None:
-    """Where METADATA with a title stands, from `opa inspect --annotations`."""
+    """Where METADATA stands, from `opa inspect --annotations`."""
     output = run_opa(opa_binary, "inspect", "--annotations", "--format", "json", ".", cwd=policy.root)
     if output.returncode != 0:
         lines = output.stderr.strip().splitlines() or ["it fails"]
@@ -179,7 +179,7 @@ def read_annotations(policy: LintedPolicy, opa_binary: Path) -> None:
         return
     for item in json.loads(output.stdout).get("annotations") or []:
         annotations, location = item.get("annotations", {}), item.get("location", {})
-        if not str(annotations.get("title", "")).strip():
+        if not any(str(annotations.get(key, "")).strip() for key in ("title", "description")):
             continue
         policy.annotated.add((Path(location.get("file", "")).as_posix(), int(location.get("row", 0))))
         if annotations.get("scope") in {"package", "subpackages"}:

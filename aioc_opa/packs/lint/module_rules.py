@@ -23,16 +23,16 @@ _CLASS: Final = re.compile(r"(?<!\\)(?:\\\\)*(\\[dDwWsSbB]|\\Q|\[[^\]]*(?:&&|--)
 
 
 def metadata_missing(policy: LintedPolicy, module: Module) -> Iterator[Finding]:
-    """METADATA with a title on every package, and on every rule that a person reads.
+    """METADATA on every package, and on every rule that a person reads.
 
-    In a pack those are the rules that give verdicts, each of them; elsewhere every name that does not begin with an
-    underscore, once.
+    In a pack those are the rules that give verdicts, each of them; in the library every name that does not begin with
+    an underscore, once; outside ``aioc`` an author's own habits hold.
     """
     if module.is_test:
         return
     if module.package not in policy.annotated_packages:
         yield _metadata_missing(module, line_of(module.tree["package"]), "the package")
-    if module.is_generated:
+    if module.is_generated or module.package[:1] != ("aioc",):
         return
     rules = [rule for rule in module.rules() if not rule.get("default")]
     if module.pack is not None:
@@ -51,7 +51,7 @@ def metadata_missing(policy: LintedPolicy, module: Module) -> Iterator[Finding]:
 
 def _metadata_missing(module: Module, line: int, what: str) -> Finding:
     cure = "write a METADATA comment with a title directly above it"
-    return Finding(module.file, line, "metadata-missing", f"{what} has no METADATA title", cure)
+    return Finding(module.file, line, "metadata-missing", f"{what} has no METADATA", cure)
 
 
 def package_not_folder(_: LintedPolicy, module: Module) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 package aioc.routes_test
 
+import data.aioc.packs.airline_test
 import data.aioc.routes
 import future.keywords.not
 
@@ -83,5 +84,38 @@ test_any_owned_tool_has_a_policy_version if {
 	every tool, pack in data.aioc.owners {
 		version := routes.policy_version with input as {"toolName": tool}
 		version == concat("/", [pack, data.aioc.packs[pack].manifest.version])
+	}
+}
+
+airline_calls := [
+	airline_test.booking,
+	airline_test.cancellation,
+	airline_test.certificate,
+	airline_test.bags,
+	airline_test.change,
+	airline_test.people,
+]
+
+test_context_that_is_whole_passes if {
+	every question in airline_calls {
+		denials(question) == set()
+		allowed := routes.allow with input as question
+		count(allowed) == 1
+	}
+}
+
+# The manifest's schemas say where null may stand: nobody is identified, no reservation was found.
+test_context_with_the_nulls_that_are_declared_passes if {
+	every question in airline_calls {
+		anonymous := airline_test.ctx(question, {"identity/userId": null, "user": null, "reservation": null})
+		not "context_missing" in denials(anonymous)
+	}
+	cancelled := airline_test.ctx(airline_test.cancellation, {"reservation/status": "cancelled"})
+	not "context_missing" in denials(cancelled)
+}
+
+test_context_that_lacks_a_deep_path_denies if {
+	every pointer in ["identity", "identity/userId", "userConfirmed", "user/membership", "flightStatus/0/prices/economy"] {
+		"context_missing" in denials(airline_test.without(airline_test.booking, pointer))
 	}
 }
