@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+from aioc_opa.engines.embedded import EmbeddedEngine
+from aioc_opa.engines.local_opa import LocalOpaEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aioc_opa.engines.protocol import Engine
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -23,3 +32,16 @@ def opa_binary() -> Path:
     if not path.is_file():
         pytest.fail(f"no opa at {path}: run `make test` (or scripts/find-opa), or set AIOC_OPA_BIN", pytrace=False)
     return path
+
+
+@pytest.fixture(scope="session")
+def rfc0015_engines(opa_binary: Path) -> Iterator[dict[str, Engine]]:
+    """The small policy of `tests/policies/rfc0015` on a real OPA server and on the embedded engine."""
+    policy = ROOT / "tests" / "policies" / "rfc0015"
+    with LocalOpaEngine(policy, opa_binary=opa_binary) as opa:
+        yield {"opa": opa, "embedded": EmbeddedEngine(policy)}
+
+
+@pytest.fixture(params=["opa", "embedded"])
+def rfc0015_engine(request: pytest.FixtureRequest, rfc0015_engines: dict[str, Engine]) -> Engine:
+    return rfc0015_engines[request.param]

@@ -11,14 +11,18 @@ import pytest
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from aioc_opa.async_guard import AsyncToolGuard
+from aioc_opa.engines.embedded import EmbeddedEngine
+from aioc_opa.engines.local_opa import LocalOpaEngine
 from aioc_opa.errors import ToolArgumentsValidationError
 from aioc_opa.guard import ToolGuard
 from aioc_opa.models.outcome import Allowed, Denied, Suspended
 from aioc_opa.revision_gate import UnsafeAnyRevision
+from tests.conftest import ROOT
 from tests.doubles import Meanwhile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from aioc_opa.engines.protocol import Engine
 
@@ -265,19 +269,24 @@ def test_row_7_a_suspended_proposal_keeps_both_views_and_the_effective_hash(bank
 # --- the same on an event loop, and for handoffs ---------------------------------------------------------------------
 
 
-async def test_the_async_guard_holds_the_same_on_both_engines(rfc0015_engine: Any) -> None:
-    engine = Meanwhile(rfc0015_engine)
+@pytest.mark.parametrize("kind", ["opa", "embedded"])
+async def test_the_async_guard_holds_the_same_on_both_engines(kind: str, opa_binary: Path) -> None:
+    policy = ROOT / "tests" / "policies" / "rfc0015"
+    engine = LocalOpaEngine(policy, opa_binary=opa_binary) if kind == "opa" else EmbeddedEngine(policy)
     guard = AsyncToolGuard(engine, revision_gate=UnsafeAnyRevision())
     ran: list[Transfer] = []
     guard.register_model("transfer", Transfer, ran.append)
-    outcomes = await asyncio.gather(
-        *(
-            guard.authorize("transfer", f'{{"amount": {amount}, "to": "x"}}', agent_name="teller")
-            for amount in (5, 500, 5000)
+    try:
+        outcomes = await asyncio.gather(
+            *(
+                guard.authorize("transfer", f'{{"amount": {amount}, "to": "x"}}', agent_name="teller")
+                for amount in (5, 500, 5000)
+            )
         )
-    )
-    assert [type(outcome) for outcome in outcomes] == [Allowed, Suspended, Denied]
-    await guard.call("transfer", '{"amount": 5, "to": "x"}', agent_name="teller")
+        assert [type(outcome) for outcome in outcomes] == [Allowed, Suspended, Denied]
+        await guard.call("transfer", '{"amount": 5, "to": "x"}', agent_name="teller")
+    finally:
+        await engine.aclose()
     assert len(ran) == 1
 
 
