@@ -52,14 +52,11 @@ class ConnectionPool:
             self._places.get(timeout=remaining)
         except Empty:
             raise DeadlineError("while waiting for one of the engine's connections") from None
-        while True:
-            try:
-                connection = self._idle.pop()
-            except IndexError:
-                return None
-            if time.monotonic() - connection.idle_since < MAX_IDLE_SECONDS and not connection.is_stale():
-                return connection
-            connection.close()
+        try:
+            return self._reuse()
+        except BaseException:  # an interrupt may not cost a place for ever
+            self._places.put(None)
+            raise
 
     def release(self, connection: SocketConnection | None) -> None:
         """Give the place back, and the connection, which is kept when it is reusable."""
@@ -79,6 +76,21 @@ class ConnectionPool:
         with suppress(IndexError):
             while True:
                 self._idle.pop().close()
+
+    def _reuse(self) -> SocketConnection | None:
+        while True:
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                return None
+            fresh = False
+            try:
+                fresh = time.monotonic() - connection.idle_since < MAX_IDLE_SECONDS and not connection.is_stale()
+            finally:
+                if not fresh:
+                    connection.close()
+            if fresh:
+                return connection
 
     def _fill(self) -> None:
         self._idle: deque[SocketConnection] = deque()

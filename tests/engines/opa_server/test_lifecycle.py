@@ -19,6 +19,7 @@ from aioc_opa.core.engine_answer import EngineFailureError
 from aioc_opa.core.reasons import Reason
 from aioc_opa.engines import http_async, pool
 from aioc_opa.engines.deadline import Deadline
+from aioc_opa.engines.http_socket import SocketConnection
 from aioc_opa.engines.opa_server import AsyncOpaServerEngine, OpaServerEngine
 from aioc_opa.engines.protocol import TOOL_POLICY_PATH
 from tests.engines.opa_server.conftest import POLICY
@@ -233,6 +234,20 @@ def test_an_interrupt_in_the_middle_closes_the_connection(opa: OpaProcess) -> No
             assert echo(engine.evaluate(TOOL_POLICY_PATH, body(), Deadline.after(LONG))) == "r1"
     finally:
         signal.signal(signal.SIGALRM, before)
+
+
+def test_an_interrupt_while_a_connection_is_chosen_gives_the_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: object) -> bool:
+        raise KeyboardInterrupt
+
+    with HostileServer() as server, OpaServerEngine(server.url, max_connections=1) as engine:
+        assert engine.evaluate(TOOL_POLICY_PATH, body(), Deadline.after(LONG)).result
+        with monkeypatch.context() as patched:
+            patched.setattr(SocketConnection, "is_stale", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                engine.evaluate(TOOL_POLICY_PATH, body(), Deadline.after(LONG))
+        gc.collect()
+        assert engine.evaluate(TOOL_POLICY_PATH, body(), Deadline.after(LONG)).result
 
 
 def test_signals_that_return_do_not_stretch_the_deadline(opa: OpaProcess) -> None:
