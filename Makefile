@@ -63,7 +63,7 @@ serve: .venv/.base .opa/$(OPA_VERSION)/path ## OPA with the policies of rego/, o
 	AIOC_OPA_BIN=$$(cat .opa/$(OPA_VERSION)/path) $(BIN)/aioc-opa serve --policy rego
 
 schemas: .venv/.dev ## write schemas/ from the models
-	$(BIN)/python scripts/write_schemas.py
+	$(BIN)/python scripts/generate-schemas
 
 clean: ## remove what was built here, but not OPA
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*
