@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from aioc_opa.cli.exit_status import ExitStatus
 from aioc_opa.cli.terminal import shown, warn
-from aioc_opa.errors import AiocOpaError, GuardCheckError
+from aioc_opa.errors import AiocOpaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +24,6 @@ class CommandGroup(TyperGroup):
         """As typer does, with errors reported."""
         try:
             return super().invoke(ctx)
-        except GuardCheckError as error:
-            raise _reported(error, ExitStatus.DIFFERENT) from None
         except AiocOpaError as error:
             raise _reported(error, ExitStatus.UNUSABLE) from None
 

@@ -116,10 +116,7 @@ class EngineOptions:
             "--client-key-file": self.client_key_file,
         }
         if self.opa is None:
-            if self.policy is None:
-                raise typer.BadParameter(
-                    "give --policy DIR (or a bundle), or --opa URL of a server that has the policy"
-                )
+            _ = self.policy_path
             for name, given in of_server.items():
                 if given is not None:
                     raise typer.BadParameter(f"{name} is for --opa")
@@ -127,6 +124,17 @@ class EngineOptions:
         for name, value in (("--policy", self.policy), ("--data", self.data), ("--engine", self.engine)):
             if value is not None:
                 raise typer.BadParameter(f"{name} cannot go with --opa: the server has the policy and its data")
+
+    @property
+    def policy_path(self) -> Path:
+        """`policy`, given.
+
+        Raises:
+            typer.BadParameter: it is not.
+        """
+        if self.policy is None:
+            raise typer.BadParameter("give --policy DIR (or a bundle), or --opa URL of a server that has the policy")
+        return self.policy
 
     @property
     def decision_path(self) -> DecisionPath:
@@ -178,10 +186,8 @@ def default_engine() -> EngineName:
 
 
 def _policy(options: EngineOptions) -> LoadedPolicy:
-    if options.policy is None:  # __post_init__ has refused it already
-        raise typer.BadParameter("give --policy DIR")
     extra = None if options.data is None else read_object(options.data).value
-    return load_policy(options.policy, extra_data=extra)
+    return load_policy(options.policy_path, extra_data=extra)
 
 
 def _embedded(policy: LoadedPolicy) -> Engine:

@@ -18,7 +18,6 @@ from aioc_opa.core.json_value import JsonObject
 from aioc_opa.core.limits import ARGUMENT_LIMITS
 from aioc_opa.core.preparation import prepare_call
 from aioc_opa.core.tool_schemas.json_schema import JsonSchemaTool
-from aioc_opa.core.tool_schemas.protocol import NotCanonicalError
 from aioc_opa.errors import InputFileError, ToolArgumentsValidationError
 from aioc_opa.tool_lists import read_tool_list
 
@@ -76,8 +75,6 @@ def hash_call(
     except ToolArgumentsValidationError as error:
         warn(shown(error))
         raise typer.Exit(int(ExitStatus.INVALID_ARGUMENTS)) from None
-    except NotCanonicalError as error:
-        raise InputFileError(f"{proposed.source}: {error.problem}") from None
     if json:
         say(json_line({"argsCanonicalJson": prepared.args_canonical_json, "proposalHash": digest}))
         return

@@ -32,36 +32,43 @@ default top := "-"
 
 top := data.limits.top
 
-decision := object.union(echoes, {"decision": "allow", "reason": "allowed", "reasons": []}) if {
-	input.parsedArguments.verdict == "allow"
+verdict := object.get(input.parsedArguments, "verdict", "")
+
+decision := answer if {
+	verdict == "allow"
+	answer := object.union(echoes, {"decision": "allow", "reason": "allowed", "reasons": []})
 }
 
-decision := object.union(echoes, {
-	"decision": "deny", "reason": "too_large", "reasons": ["odd", "too_large"], "publicReason": input.parsedArguments.say,
-}) if {
-	input.parsedArguments.verdict == "deny"
+decision := answer if {
+	verdict == "deny"
+	said := {"publicReason": input.parsedArguments.say}
+	body := {"decision": "deny", "reason": "too_large", "reasons": ["odd", "too_large"]}
+	answer := object.union(object.union(echoes, said), body)
 }
 
-decision := object.union(echoes, {
-	"decision": "approval_required", "reason": "large", "reasons": ["large"], "approval": terms,
-}) if {
-	input.parsedArguments.verdict == "hold"
+decision := answer if {
+	verdict == "hold"
+	body := {"decision": "approval_required", "reason": "large", "reasons": ["large"], "approval": terms}
+	answer := object.union(echoes, body)
 }
 
-decision := object.union(echoes, {"decision": "deny", "reason": "no_rule_allows", "reasons": []}) if {
+decision := answer if {
 	input.toolName == "aioc_opa_probe"
+	answer := object.union(echoes, {"decision": "deny", "reason": "no_rule_allows", "reasons": []})
 }
 
-decision := {"decision": "allow"} if input.parsedArguments.verdict == "malformed"
+decision := answer if {
+	verdict == "malformed"
+	answer := {"decision": "allow"}
+}
 
-decision := object.union(echoes, {"decision": "deny", "reason": "seen", "reasons": ["seen"], "publicReason": text}) if {
-	input.parsedArguments.verdict == "show"
-	text := sprintf("%s|%s|%v|%v", [
-		input.decodeAssurance,
-		object.get(input, "toolVersion", "-"),
-		object.get(input, ["principal", "identity"], "-"),
-		top,
-	])
+decision := answer if {
+	verdict == "show"
+	principal := object.get(input, "principal", {"identity": "-"})
+	version := object.get(input, "toolVersion", "-")
+	said := {"publicReason": concat("|", [input.decodeAssurance, version, principal.identity, top])}
+	body := {"decision": "deny", "reason": "seen", "reasons": ["seen"]}
+	answer := object.union(object.union(echoes, said), body)
 }
 """
 

@@ -147,14 +147,14 @@ def test_text_for_people_names_the_engine_and_cannot_act_on_the_terminal(aioc: C
 
 
 def test_the_local_engine_decides_with_more_data(aioc: Command, files: Files) -> None:
-    data = files.write("more.json", {"limits": {"top": 7}})
+    data = files.write("more.json", {"limits": {"top": "seven"}})
     path = files.write("call.json", call("show"))
     ran = aioc(
         "authorize", path, "--tools", files.tools, "--policy", files.policy, "--data", data, "--engine", "local",
         "--path", "cases/decision", "--json",
     )  # fmt: skip
     assert ran.status == 10
-    assert ran.document["publicReason"] == "raw|-|-|7"
+    assert ran.document["publicReason"] == "raw|-|-|seven"
     assert json.loads(ran.document["policyRevision"])["local"].startswith("sha256:")
 
 
@@ -246,6 +246,7 @@ def test_files_that_are_missing_are_exit_3(aioc: Command, files: Files, opa: str
     for arguments in (
         [missing, "--tools", files.tools, *rest],
         [str(tmp_path), "--tools", files.tools, *rest],
+        ["/proc/self/mem", "--tools", files.tools, *rest],
         [path, "--tools", missing, *rest],
         [path, "--tools", path, *rest],
         [path, "--tools", files.tools, *rest, "--token-file", missing],

@@ -110,6 +110,12 @@ def test_ten_differences_are_kept() -> None:
     assert (comparison.different, len(comparison.first), comparison.equal) == (30, 10, 0)
 
 
+def test_blank_lines_are_passed_over(aioc: Command, files: Files, opa: str) -> None:
+    path = files.write("calls.jsonl", "\n" + json.dumps(CALLS[0]) + "\r\n  \n" + json.dumps(CALLS[1]))
+    found = aioc("replay", path, "--tools", files.tools, "--opa", opa, "--path", "cases/decision", "--json")
+    assert found.document["calls"] == 2
+
+
 def test_several_files_are_one_replay(aioc: Command, files: Files, opa: str) -> None:
     first, second = files.lines("1.jsonl", CALLS[:2]), files.lines("2.jsonl", CALLS[2:])
     rest = ["--tools", files.tools, "--opa", opa, "--path", "cases/decision", "--json"]
@@ -160,10 +166,12 @@ def test_out_that_cannot_be_written_is_exit_3(replay: Command, tmp_path: Path) -
 
 
 def test_a_missing_file_is_exit_3(aioc: Command, files: Files, tmp_path: Path) -> None:
-    for name in ("missing", "."):
-        found = aioc("replay", str(tmp_path / name), "--tools", files.tools, "--opa", "unix:/s")
-        assert found.status == 3
-    assert "cannot be read" in found.err
+    calls = files.lines("calls.jsonl", CALLS)
+    for name in ("missing", ".", "/proc/self/mem"):
+        for arguments in ([str(tmp_path / name)], [calls, "--expect", str(tmp_path / name)]):
+            found = aioc("replay", *arguments, "--tools", files.tools, "--opa", "unix:/s")
+            assert found.status == 3
+            assert "cannot be read" in found.err
 
 
 def test_each_tool_version_has_its_own_registrations_up_to_a_bound(replay: Command) -> None:
