@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aioc_opa.packs.lint.linted import LintedPolicy, Module
-    from aioc_opa.packs.lint.rego_tree import Node
+    from aioc_opa.packs.lint.rego_tree import Node, Path
 
 VERDICT_SETS: Final = ("deny", "require_approval", "allow")
+_PACKS: Final = ("aioc", "packs")
 _COMPARISONS: Final = frozenset({"equal", "eq", "neq", "lt", "lte", "gt", "gte"})
 _ROUNDING: Final = frozenset({"ceil", "floor"})
 # Unicode classes in one engine, ASCII ones in the other (reference embedded.md, 4).
@@ -152,12 +153,7 @@ def variable_over_packs(_: LintedPolicy, module: Module) -> Iterator[Finding]:
     if module.is_test:
         return
     for reference in module.reads(module.tree.get("rules", [])):
-        path = reference.path
-        if path[0] != "data" or len(path) > 4:  # noqa: PLR2004 - data, aioc, packs, <pack>: deeper ones have been named
-            continue
-        if path in {("data",), ("data", "aioc"), ("data", "aioc", "packs")} or (
-            VARIABLE in path[1:] and path[1] in {VARIABLE, "aioc"} and path[2:3] in {(), ("packs",), (VARIABLE,)}
-        ):
+        if _reaches_all_packs(reference.path):
             yield Finding(
                 module.file,
                 reference.line,
@@ -184,6 +180,16 @@ def expiry_alone(_: LintedPolicy, module: Module) -> Iterator[Finding]:
                 "give the hold terms with ttlSeconds",
                 "warning",
             )
+
+
+def _reaches_all_packs(path: Path) -> bool:
+    """Whether it ends above a pack, or goes on through a variable where a pack's name belongs."""
+    if path[0] != "data":
+        return False
+    above = ("data", *_PACKS)
+    return path == above[: len(path)] or any(
+        path[:depth] == above[:depth] and path[depth : depth + 1] == (VARIABLE,) for depth in range(1, len(above) + 1)
+    )
 
 
 def _is_constant(term: Node) -> bool:

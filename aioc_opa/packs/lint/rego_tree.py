@@ -80,10 +80,12 @@ def references(node: Node, line: int = 1) -> Iterator[Reference]:
     }
     inner: set[int] = set()
     for below, at in walk(node, line):
-        if not isinstance(below, dict) or id(below) in operators:
+        if not isinstance(below, dict):
             continue
         if below.get("type") == "ref":
             inner.add(id(below["value"][0]))
+            if id(below) in operators:
+                continue
             yield Reference(path_of(below), at)
         elif below.get("type") == "var" and id(below) not in inner:
             yield Reference((below["value"],), at)
