@@ -212,6 +212,8 @@ def random_call(rng: random.Random) -> Json:
     call = {"toolName": tool, "arguments": arguments(rng, tool, ctx), "runContext": {"context": ctx}}
     if tool == "book_reservation" and rng.random() < 0.6:
         settle(rng, call)
+    if rng.random() < 0.2:  # unknown extra keys pass (0.5), those of other tools included
+        call["arguments"] = arguments(rng, rng.choice(WRITE_TOOLS), ctx) | call["arguments"]
     return call
 
 

@@ -67,6 +67,8 @@ test_kept_flights_keep_their_price if {
 
 test_flights_without_prices_do_not_count if {
 	denied(with_gift(args(change, {"flights": [first, second, unknown]}))) == {"flight_not_available"}
+	dear := ctx(change, {"flightStatus/2/prices/economy": 9999})
+	denied(with_gift(args(dear, {"flights": [direct, unknown]}))) == {"flight_not_available"}
 }
 
 # `amount` may be below zero; compare as it stands

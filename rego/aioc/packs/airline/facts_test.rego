@@ -30,3 +30,38 @@ test_a_booking_needs_no_target if {
 	not airline.target_known with input as ctx(change, {"reservation": null})
 	airline.target_known with input as change
 }
+
+# 0.5: unknown extra keys pass, so another tool's arguments are nobody's business
+test_arguments_of_other_tools_are_extra_keys if {
+	foreign := {
+		"user_id": "omar_davis_3817",
+		"cabin": "business",
+		"flights": [object.union(unknown, {"cabin": "economy"})],
+		"passengers": array.concat([object.union(someone, {"dob": "?"})], [someone | some _ in numbers.range(1, 6)]),
+		"payment_methods": [{"payment_id": sprintf("%s_%d", [kind, number]), "amount": 1000} |
+			some kind in ["certificate", "credit_card", "gift_card"]
+			some number in [1, 2, 3, 4]
+		],
+		"payment_id": "certificate_9",
+		"total_baggages": 0,
+		"nonfree_baggages": 9,
+		"amount": 7,
+	}
+	every calm in [booking, cancellation, bags, change, people] {
+		nothing_against(args(calm, object.remove(foreign, object.keys(calm.parsedArguments))))
+	}
+	odd_certificate := args(certificate, object.remove(foreign, ["amount", "user_id"]))
+	denied(odd_certificate) == set()
+	held(odd_certificate) == {"certificate_grounds_unverified"}
+}
+
+# The age of a reservation, and what has flown, is nobody's business but the cancellation's
+test_context_of_other_tools_is_not_read if {
+	every calm in [booking, bags, people] {
+		nothing_against(ctx(calm, {
+			"reservation/created_at": "2020-01-01T00:00:00",
+			"reservation/flights": [object.union(unknown, {"origin": "JFK", "destination": "SEA", "price": 1})],
+			"flightStatus/-": closed_flight(unknown, "landed"),
+		}))
+	}
+}

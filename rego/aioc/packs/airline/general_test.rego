@@ -69,6 +69,8 @@ test_reservation_not_found_stands_alone if {
 		cancellation,
 		args(bags, {"total_baggages": 0, "nonfree_baggages": 9, "payment_id": "certificate_1", "insurance": "yes"}),
 		args(change, {"flights": [], "payment_id": "certificate_1", "insurance": "yes"}),
+		args(change, {"flights": [direct], "cabin": "business", "payment_id": "gift_card_1"}),
+		args(bags, {"total_baggages": 99, "nonfree_baggages": 99, "payment_id": "gift_card_1"}),
 		args(change, {"flights": [object.union(unknown, {"cabin": "business"})], "payment_id": "gone", "insurance": 1}),
 		args(people, {"passengers": [object.union(someone, {"dob": ""})], "insurance": "yes"}),
 	]

@@ -60,6 +60,9 @@ test_airports_compare_by_code if {
 test_unknown_ends if {
 	denied(args(change, {"flights": [unknown]})) == {"flight_not_available"}
 	denied(args(change, {"flights": [to_newark, unknown]})) == {"flight_not_available"}
+	denied(args(change, {"flights": [direct, back, unknown]})) == {"flight_not_available"}
+	denied(args(returning, {"flights": [unknown]})) == {"flight_not_available"}
+	denied(args(returning, {"flights": [direct, unknown]})) == {"flight_not_available"}
 }
 
 # As recorded on the reservation, whatever the cabin, rather than as the status has them

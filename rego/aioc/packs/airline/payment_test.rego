@@ -75,3 +75,11 @@ test_certificate_not_allowed_for_change if {
 test_nothing_pays if {
 	denied(args(booking, {"payment_methods": []})) == {"payment_total_mismatch"}
 }
+
+# 4.5 needs the id in the profile; 4.1 says that it is not there
+test_a_gift_card_that_is_not_there_has_no_balance if {
+	every update in [bags, args(change, {"cabin": "business"})] {
+		denied(args(update, {"payment_id": "gift_card_9"})) == {"payment_method_not_in_profile"}
+		denied(ctx(args(update, {"payment_id": "gift_card_9"}), {"user": null})) == set()
+	}
+}

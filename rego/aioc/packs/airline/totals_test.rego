@@ -50,5 +50,6 @@ test_the_total_does_not_count_when_a_flight_has_no_prices if {
 
 test_a_total_that_cannot_be_worked_out_is_no_match if {
 	denied(without(booking, "flightStatus/0/prices/economy")) == {"payment_total_mismatch"}
+	denied(without(paid(200), "flightStatus/0/prices/economy")) == {"payment_total_mismatch"}
 	denied(booking) == {"payment_total_mismatch"} with data.aioc.packs.airline.fees as {}
 }
