@@ -33,28 +33,39 @@ drop if input.error
 
 # Comprehensions: an input that is no object (or a key that is absent) leaves nothing to show, not something unmasked.
 shown_input := object.union(
-	{key: value | some key, value in input.input; key in input_keys},
-	{"runContext": {key: value | some key, value in input.input.runContext; key == "runId"}},
+	{key: value | some key, value in input.input; key in input_names; type_name(value) in scalars},
+	{key: shown |
+		some key, keys in input_parts
+		value := input.input[key]
+		shown := {name: part | some name, part in value; name in keys}
+	},
 )
 
 shown_result := {key: value | some key, value in input.result; key in result_keys}
 
 # Who asked what of whom, and the names that tie events together. No arguments, no context of the application.
-input_keys := {
+input_names := {
 	"agentName",
-	"approval",
 	"callId",
 	"contractVersion",
 	"decodeAssurance",
 	"fromAgentName",
 	"kind",
-	"principal",
 	"proposalHash",
 	"requestId",
 	"toAgentName",
 	"toolName",
 	"toolVersion",
 	"turn",
+}
+
+# A name is a scalar; anything else in its place could hold anything.
+scalars := {"string", "number", "boolean", "null"}
+
+input_parts := {
+	"approval": {"id", "proposalHash", "requestedBy", "votes", "expiresAt", "policyRevision"},
+	"principal": {"identity", "tenant", "roles", "onBehalfOf"},
+	"runContext": {"runId"},
 }
 
 # Not `publicReason` and `metadata`: a pack may write arguments into them.

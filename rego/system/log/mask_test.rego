@@ -73,10 +73,18 @@ test_the_builtin_cache_is_taken_out if {
 }
 
 test_an_input_of_another_shape_is_replaced_too if {
-	every odd in [canary, [canary], {canary: canary}, 7, null, {"runContext": canary}] {
+	every odd in [canary, [canary], {canary: canary}, 7, null, {"toolName": {"note": canary}}] {
 		shown := log.mask with input as {"input": odd, "result": odd}
-		{"op": "upsert", "path": "/input", "value": {"runContext": {}}} in shown
+		{"op": "upsert", "path": "/input", "value": {}} in shown
 		{"op": "upsert", "path": "/result", "value": {}} in shown
+	}
+}
+
+test_a_part_of_another_shape_is_replaced_too if {
+	every odd in [canary, [canary], {canary: canary}, null] {
+		shown := log.mask with input as {"input": {"principal": odd, "approval": odd, "runContext": odd}}
+		expected := {"principal": {}, "approval": {}, "runContext": {}}
+		{"op": "upsert", "path": "/input", "value": expected} in shown
 	}
 }
 
