@@ -26,7 +26,7 @@ from aioc_opa.core.reasons import Reason
 from aioc_opa.core.strict_json import StrictJsonError, decode
 from aioc_opa.engines.embedded_input import input_text
 from aioc_opa.engines.embedded_runtime import error_text, installed_version, new_engine
-from aioc_opa.engines.rego_guard import guarded, rule_paths
+from aioc_opa.engines.rego_guard import examine
 from aioc_opa.packs.policy_folder import load_policy
 
 if TYPE_CHECKING:
@@ -81,13 +81,13 @@ class EmbeddedEngine:
     def __init__(self, policy: LoadedPolicy | Path, *, unsafe_without_load_checks: bool = False) -> None:
         loaded = load_policy(policy) if isinstance(policy, Path) else policy
         self._owner: Final = _Owner()
+        self._unsafe: Final = unsafe_without_load_checks
         self._modules: Final = dict(loaded.modules)
         self._data: Final = loaded.data
-        engine = self._thread_engine()
-        ast_json = engine.get_ast_as_json()
-        self._rules: Final = rule_paths(ast_json)
-        self._refused_characters: Final = (
-            None if unsafe_without_load_checks else guarded(ast_json, loaded.data).refused_characters
+        self._guarded: Final = examine(
+            self._thread_engine().get_ast_as_json(),
+            loaded.data,
+            unsafe_without_load_checks=unsafe_without_load_checks,
         )
         if unsafe_without_load_checks:
             _log.warning("embedded engine without its load checks: verdicts may differ from OPA's")
@@ -105,8 +105,8 @@ class EmbeddedEngine:
             raise EngineFailureError(Reason.POLICY_UNAVAILABLE, "the embedded engine is closed")
         if deadline.passed():
             raise EngineFailureError(Reason.POLICY_TIMEOUT, "the deadline had passed before the evaluation")
-        question = input_text(body, self._refused_characters)
-        text = self._ask(path, question) if path.segments in self._rules else None
+        question = input_text(body, self._guarded.refused_characters, unsafe_any_number=self._unsafe)
+        text = self._ask(path, question) if path.segments in self._guarded.rules else None
         if deadline.passed():
             raise EngineFailureError(Reason.POLICY_TIMEOUT, "the verdict came after the deadline")
         try:

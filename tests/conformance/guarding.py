@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import regorus
 
 from aioc_opa.engines.rego_guard import Finding, findings_of
@@ -14,8 +16,6 @@ def refusals(modules: dict[str, str], query: str) -> tuple[Finding, ...]:
     engine = regorus.Engine()
     for name, text in modules.items():
         engine.add_policy(name, text)
-    try:
+    with suppress(RuntimeError):  # a query that cannot be parsed fails when it is asked
         engine.add_policy("query.rego", _QUERY_MODULE % query)
-    except RuntimeError:
-        pass  # the query then fails when it is asked
     return findings_of(engine.get_ast_as_json())

@@ -5,6 +5,6 @@ syntax tree that regorus itself made, so it judges what will be evaluated.
 """
 
 from aioc_opa.engines.rego_guard.finding import Finding
-from aioc_opa.engines.rego_guard.guard import GuardedPolicy, findings_of, guarded, rule_paths
+from aioc_opa.engines.rego_guard.guard import GuardedPolicy, examine, findings_of
 
-__all__ = ["Finding", "GuardedPolicy", "findings_of", "guarded", "rule_paths"]
+__all__ = ["Finding", "GuardedPolicy", "examine", "findings_of"]

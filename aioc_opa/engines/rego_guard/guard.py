@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from aioc_opa.core.json_value import JsonObject
     from aioc_opa.engines.rego_guard.finding import Finding
+    from aioc_opa.engines.rego_guard.scope import Scope
 
 _CHECKS: Final = (shapes.check, heads.check, functions.check)
 _SHOWN: Final = 20
@@ -25,32 +26,35 @@ class GuardedPolicy:
     """What the guard found out about a policy that it accepts.
 
     Attributes:
+        rules: paths below ``data`` of every rule: what can be asked for. regorus raises for any other path.
         refused_characters: characters in an input on which the engines would differ; None when there are none.
     """
 
+    rules: frozenset[tuple[str, ...]]
     refused_characters: re.Pattern[str] | None
 
 
 def findings_of(ast_json: str) -> tuple[Finding, ...]:
     """Every finding in the modules of an engine's `get_ast_as_json`, in order of place."""
-    scope = scope_of(parse(ast_json))
-    return tuple(sorted({finding for check in _CHECKS for finding in check(scope)}))
+    return _findings(scope_of(parse(ast_json)))
 
 
-def rule_paths(ast_json: str) -> frozenset[tuple[str, ...]]:
-    """Paths below ``data`` of every rule: what can be asked for. regorus raises for any other path."""
-    return frozenset(
-        (*package[1:], name) for package, names in scope_of(parse(ast_json)).rules.items() for name in names
-    )
-
-
-def guarded(ast_json: str, data: JsonObject) -> GuardedPolicy:
+def examine(ast_json: str, data: JsonObject, *, unsafe_without_load_checks: bool = False) -> GuardedPolicy:
     """Check modules and data.
+
+    Args:
+        ast_json: an engine's `get_ast_as_json`.
+        data: the data documents that go with the modules.
+        unsafe_without_load_checks: only find out which rules there are.
 
     Raises:
         PolicyLoadError: one line for each finding: file, line, what is wrong, and the cure.
     """
-    findings = findings_of(ast_json)
+    scope = scope_of(parse(ast_json))
+    rules = frozenset((*package[1:], name) for package, names in scope.rules.items() for name in names)
+    if unsafe_without_load_checks:
+        return GuardedPolicy(rules=rules, refused_characters=None)
+    findings = _findings(scope)
     if findings:
         lines = [str(finding) for finding in findings[:_SHOWN]]
         if len(findings) > _SHOWN:
@@ -59,7 +63,10 @@ def guarded(ast_json: str, data: JsonObject) -> GuardedPolicy:
             "the embedded engine would not evaluate this as OPA does (docs/embedded-engine.md):\n  "
             + "\n  ".join(lines)
         )
-    scope = scope_of(parse(ast_json))
     refused = text_limits.refused_characters(scope)
     data_limits.check(scope, data, refused)
-    return GuardedPolicy(refused_characters=refused)
+    return GuardedPolicy(rules=rules, refused_characters=refused)
+
+
+def _findings(scope: Scope) -> tuple[Finding, ...]:
+    return tuple(sorted({finding for check in _CHECKS for finding in check(scope)}))

@@ -20,7 +20,12 @@ _ASTRAL: Final = r"\U00010000-\U0010ffff"
 # The letters on which Go 1.26's unicode.ToLower and Rust 1.9x's str::to_lowercase differ, every code point compared
 # (tests/differential): dotted capital I, final sigma, and letters newer than Go's tables. The latter lie in blocks.
 _CASE: Final = r"\u0130\u03a3\u1c89\ua7cb-\ua7dc" + _ASTRAL
-_CLASSES: Final[dict[TextKind, str]] = {"astral": _ASTRAL, "case": _CASE}
+CHARACTERS: Final[dict[TextKind, re.Pattern[str]]] = {
+    "astral": re.compile(f"[{_ASTRAL}]"),
+    "case": re.compile(f"[{_CASE}]"),
+}
+"""By kind, the characters on which the engines differ. Those of ``case`` include those of ``astral``."""
+
 _COLLECTIONS: Final = frozenset({"Array", "Set", "Object", "ArrayCompr", "SetCompr", "ObjectCompr"})
 _COLLECTION_CALLS: Final = frozenset(
     {"object.keys", "array.concat", "array.slice", "split", "union", "intersection", "object.union", "sort"}
@@ -40,7 +45,7 @@ def refused_characters(scope: Scope) -> re.Pattern[str] | None:
     }
     if not kinds:
         return None
-    return re.compile("[" + "".join(_CLASSES[kind] for kind in sorted(kinds)) + "]")
+    return CHARACTERS["case" if "case" in kinds else "astral"]
 
 
 def _counts_a_collection(scope: Scope, module: Module, call: Tree) -> bool:
