@@ -55,13 +55,25 @@ test_arguments_of_other_tools_are_extra_keys if {
 	held(odd_certificate) == {"certificate_grounds_unverified"}
 }
 
+test_a_journey_in_the_arguments_of_other_tools_is_extra_keys if {
+	every journey in [[], [to_newark], [back], [direct, back]] {
+		foreign := {"flights": journey, "cabin": "business", "payment_id": "gift_card_1"}
+		every calm in [cancellation, bags, people] {
+			nothing_against(args(calm, foreign))
+		}
+	}
+}
+
 # The age of a reservation, and what has flown, is nobody's business but the cancellation's
 test_context_of_other_tools_is_not_read if {
-	every calm in [booking, bags, people] {
-		nothing_against(ctx(calm, {
-			"reservation/created_at": "2020-01-01T00:00:00",
-			"reservation/flights": [object.union(unknown, {"origin": "JFK", "destination": "SEA", "price": 1})],
-			"flightStatus/-": closed_flight(unknown, "landed"),
-		}))
+	every insurance in ["yes", "no"] {
+		every calm in [booking, bags, people] {
+			nothing_against(ctx(calm, {
+				"reservation/insurance": insurance,
+				"reservation/created_at": "2020-01-01T00:00:00",
+				"reservation/flights": [object.union(unknown, {"origin": "JFK", "destination": "SEA", "price": 1})],
+				"flightStatus/-": closed_flight(unknown, "landed"),
+			}))
+		}
 	}
 }
