@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from aioc_opa.async_guard import AsyncToolGuard
+from aioc_opa.core.reasons import Reason
 from aioc_opa.engines.opa_server import AsyncOpaServerEngine, OpaServerEngine
 from aioc_opa.guard import ToolGuard
 from aioc_opa.models.outcome import Denied
@@ -17,6 +18,34 @@ FAULTS = {**TRANSPORT, **DECISION}
 
 def deadline(name: str) -> float:
     return 0.3 if name in TIMEOUTS else 10.0
+
+
+def test_sync_refused() -> None:
+    server = HostileServer()
+    with OpaServerEngine(server.url) as engine:
+        guard = ToolGuard(engine, revision_gate=UnsafeAnyRevision())
+        guard.register_function(len_of)
+        outcome = guard.authorize("len_of", '{"text": "ab"}', agent_name="agent")
+        assert isinstance(outcome, Denied)
+        assert outcome.code == Reason.POLICY_UNAVAILABLE
+        with server:
+            assert guard.call("len_of", '{"text": "ab"}', agent_name="agent") == 2
+
+
+async def test_async_refused() -> None:
+    server = HostileServer()
+    async with AsyncOpaServerEngine(server.url) as engine:
+        guard = AsyncToolGuard(engine, revision_gate=UnsafeAnyRevision())
+        guard.register_function(len_of)
+        outcome = await guard.authorize("len_of", '{"text": "ab"}', agent_name="agent")
+        assert isinstance(outcome, Denied)
+        assert outcome.code == Reason.POLICY_UNAVAILABLE
+        with server:
+            assert await guard.call("len_of", '{"text": "ab"}', agent_name="agent") == 2
+
+
+def len_of(text: str) -> int:
+    return len(text)
 
 
 @pytest.mark.parametrize("name", FAULTS)

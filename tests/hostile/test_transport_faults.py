@@ -119,8 +119,9 @@ def test_sync_a_late_second_response_shifts_at_most_one_answer(server: HostileSe
             check_good(engine.evaluate(TOOL_POLICY_PATH, question(number), Deadline.after(LONG)), number)
         # It can come between the last look and the question. Then the echo is another question's (the decoder's to
         # refuse), and the connection is closed.
-        answer = engine.evaluate(TOOL_POLICY_PATH, question(number + 1), Deadline.after(LONG))
-        assert echo(answer) in {f"r{number}", f"r{number + 1}"}
+        with suppress(EngineFailureError):  # or together with the next answer
+            answer = engine.evaluate(TOOL_POLICY_PATH, question(number + 1), Deadline.after(LONG))
+            assert echo(answer) in {f"r{number}", f"r{number + 1}"}
         check_good(engine.evaluate(TOOL_POLICY_PATH, question(number + 2), Deadline.after(LONG)), number + 2)
 
 
@@ -134,7 +135,8 @@ async def test_async_a_late_second_response_shifts_at_most_one_answer(
         server.next_fault(late_second_response)
         with suppress(EngineFailureError):
             check_good(await ask(number), number)
-        assert echo(await ask(number + 1)) in {f"r{number}", f"r{number + 1}"}
+        with suppress(EngineFailureError):
+            assert echo(await ask(number + 1)) in {f"r{number}", f"r{number + 1}"}
         check_good(await ask(number + 2), number + 2)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import io
 from typing import TYPE_CHECKING
 
 import pytest
@@ -203,3 +205,31 @@ def test_whatever_comes_is_a_response_or_the_one_fault_and_cuts_make_no_differen
     whole = outcome([data] if data else [])
     cut = outcome([data[i : i + size] for i in range(0, len(data), size)])
     assert whole == cut
+
+
+class _Canned:
+    """What `http.client.HTTPResponse` needs of a socket."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def makefile(self, _: str) -> io.BytesIO:
+        return io.BytesIO(self._data)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from([COUNTED, CHUNKED]),
+    st.lists(st.tuples(st.integers(0, 120), st.integers(0, 2), PIECES | st.binary(max_size=2)), max_size=3),
+)
+def test_what_is_taken_is_what_the_standard_library_reads(data: bytes, edits: list[tuple[int, int, bytes]]) -> None:
+    for at, removed, inserted in edits:
+        data = data[:at] + inserted + data[at + removed :]
+    try:
+        response = ResponseReader(1000).feed(data)
+    except HttpFaultError:
+        return
+    if response is not None:
+        other = http.client.HTTPResponse(_Canned(data))  # type: ignore[arg-type]
+        other.begin()
+        assert (other.status, other.read()) == (response.status, response.body)
