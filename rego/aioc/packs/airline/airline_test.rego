@@ -3,7 +3,21 @@ package aioc.packs.airline_test
 import data.aioc.packs.airline
 import future.keywords.not
 
-test_loaded if airline.loaded
+test_every_file_says_that_it_is_loaded if {
+	airline.loaded
+	airline.baggage_loaded
+	airline.balances_loaded
+	airline.cancellation_loaded
+	airline.certificates_loaded
+	airline.facts_loaded
+	airline.flights_loaded
+	airline.general_loaded
+	airline.itinerary_loaded
+	airline.passengers_loaded
+	airline.payment_loaded
+	airline.segments_loaded
+	airline.totals_loaded
+}
 
 test_write_tools_are_allowed_when_no_rule_is_against if {
 	every calm in [booking, cancellation, bags, change, people] {
