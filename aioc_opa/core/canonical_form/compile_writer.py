@@ -9,8 +9,8 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
 
 from aioc_opa.core.canonical_form.nodes import (
-    Alias,
     AnyJson,
+    Concrete,
     DictOf,
     EnumMembers,
     ListOf,
@@ -22,7 +22,6 @@ from aioc_opa.core.canonical_form.nodes import (
     TupleOf,
     TupleRest,
     UnionOf,
-    UnreadNodeError,
     followed,
 )
 from aioc_opa.core.canonical_form.write_containers import (
@@ -93,7 +92,7 @@ class WriterCompiler:
 
         return write_recursive
 
-    def _compiled(self, node: Node) -> Writer:
+    def _compiled(self, node: Concrete) -> Writer:
         match node:
             case Scalar():
                 return SCALAR_WRITERS[node.kind]
@@ -117,8 +116,6 @@ class WriterCompiler:
                 return root_writer(node.cls, self.writer(node.root))
             case Record():
                 return self._record(node)
-            case Alias():
-                raise UnreadNodeError
 
     def _record(self, record: Record) -> Writer:
         write_extra = None if record.extra is None else self.writer(record.extra)

@@ -1,8 +1,10 @@
 """JSON Schema 2020-12 of the canonical value, for `opa check --schema`: names and types, as policies see them.
 
 Constraints (lengths, ranges, patterns) are left out on purpose: OPA's type checker does not read them, and the tool's
-own schema has enforced them. Made from the nodes, like the walk, so that the two cannot disagree; pydantic's own export
-would follow aliases, serializers and computed fields.
+own schema has enforced them. Below an ``anyOf`` (``X | None``) that checker takes any name.
+
+Made from the nodes, like the walk, so that the two cannot disagree; pydantic's own export would follow aliases,
+serializers and computed fields.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aioc_opa.core.canonical_form.nodes import (
-    Alias,
     AnyJson,
+    Concrete,
     DictOf,
     EnumMembers,
     ListOf,
@@ -23,7 +25,6 @@ from aioc_opa.core.canonical_form.nodes import (
     TupleOf,
     TupleRest,
     UnionOf,
-    UnreadNodeError,
     followed,
 )
 
@@ -81,7 +82,7 @@ class _Export:
             return self._schema(node)
         return body
 
-    def _body(self, node: Node) -> JsonObject:
+    def _body(self, node: Concrete) -> JsonObject:
         match node:
             case Scalar():
                 return dict(_SCALARS[node.kind])
@@ -95,12 +96,8 @@ class _Export:
                 return {"type": "array", "items": self._schema(node.item)}
             case TupleOf():
                 size = len(node.items)
-                return {
-                    "type": "array",
-                    "prefixItems": [self._schema(item) for item in node.items],
-                    "minItems": size,
-                    "maxItems": size,
-                }
+                prefix: JsonObject = {"prefixItems": [self._schema(item) for item in node.items]} if size else {}
+                return {"type": "array", **prefix, "minItems": size, "maxItems": size}
             case DictOf():
                 return {"type": "object", "additionalProperties": self._schema(node.value)}
             case UnionOf():
@@ -114,5 +111,3 @@ class _Export:
                     "required": [field.name for field in node.fields if field.always_written],
                     "additionalProperties": False if node.extra is None else self._schema(node.extra),
                 }
-            case Alias():
-                raise UnreadNodeError

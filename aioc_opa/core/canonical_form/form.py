@@ -53,9 +53,20 @@ class CanonicalForm:
         raise NotCanonicalError(path, problem)
 
     def settle(self, value: object) -> None:
-        """Make every field of a fresh parse count as set, and every mutable default its own. In place, once."""
+        """Make every field of a fresh parse count as set, and every mutable default its own. In place, once.
+
+        Raises:
+            NotCanonicalError: it is too deep or too large to be written.
+            Exception: whatever copying a default raises.
+        """
         if self._settle is not None:
-            self._settle(value, 1)
+            try:
+                self._settle(value, WriteState(), 1)
+            except ValueRefusedError as error:
+                problem = error.problem
+            else:
+                return
+            raise NotCanonicalError((), problem)
 
     def export(self) -> JsonObject:
         """JSON Schema 2020-12 of the canonical value."""

@@ -131,27 +131,17 @@ class RootOf:
     root: Node | None = None
 
 
-Node: TypeAlias = (
-    Scalar
-    | AnyJson
-    | PlainLiteral
-    | EnumMembers
-    | ListOf
-    | TupleOf
-    | TupleRest
-    | DictOf
-    | UnionOf
-    | Alias
-    | Record
-    | RootOf
+Concrete: TypeAlias = (
+    Scalar | AnyJson | PlainLiteral | EnumMembers | ListOf | TupleOf | TupleRest | DictOf | UnionOf | Record | RootOf
 )
+Node: TypeAlias = "Concrete | Alias"
 
 
 class UnreadNodeError(RuntimeError):
     """A node is used before its class was read: a mistake of this package."""
 
 
-def followed(node: Node | None) -> Node:
+def followed(node: Node | None) -> Concrete:
     """`node`, or what an alias stands for.
 
     Raises:

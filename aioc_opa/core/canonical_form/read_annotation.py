@@ -24,6 +24,7 @@ from aioc_opa.core.canonical_form.nodes import (
     ListOf,
     Node,
     PlainLiteral,
+    RootOf,
     Scalar,
     TupleOf,
     TupleRest,
@@ -104,8 +105,13 @@ class AnnotationReader:
         """Check every union, now that every class has been read.
 
         Raises:
-            AnnotationRefusedError: two members can write equal JSON from values that are not equal.
+            AnnotationRefusedError: something stands for itself, or two members of a union can write equal JSON
+                from values that are not equal.
         """
+        single: list[tuple[Place, Node]] = [*self._unions, *self.classes.roots]
+        for place, node in single:
+            if _stands_for_itself(node):
+                raise AnnotationRefusedError(place, f"{_named(node)} stands for itself: put a field or a list between")
         overlap = Overlap()
         for place, union in self._unions:
             flat = list(_flattened(union.members))
@@ -215,6 +221,26 @@ def _check_scalar(value: object, place: Place, what: str) -> str:
         return canonical_text(value)
     except NotCanonicalError as error:
         raise AnnotationRefusedError(place, f"{what}: {error.problem}") from None
+
+
+def _stands_for_itself(node: Node) -> bool:
+    """Whether a union or root leads back to itself with no level of JSON between."""
+    seen: set[Node] = set()
+    ahead = [node]
+    while ahead:
+        for part in _same_level(ahead.pop()):
+            if part is node:
+                return True
+            if part not in seen:
+                seen.add(part)
+                ahead.append(part)
+    return False
+
+
+def _same_level(node: Node) -> tuple[Node, ...]:
+    if isinstance(node, UnionOf):
+        return tuple(followed(member) for member in node.members)
+    return (followed(node.root),) if isinstance(node, RootOf) else ()
 
 
 def _flattened(members: Iterable[Node]) -> Iterable[Node]:

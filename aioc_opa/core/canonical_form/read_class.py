@@ -52,6 +52,7 @@ class Classes:
         self._read = read
         self._known: dict[tuple[type, bool], Record | RootOf] = {}
         self.defaults: list[StaticDefault] = []
+        self.roots: list[tuple[Place, RootOf]] = []
 
     def read(self, cls: Any, place: Place, *, open_extras: bool) -> Node | None:
         """The node of a class with fields, or None if `cls` is something else.
@@ -86,6 +87,7 @@ class Classes:
         infos = cls.__pydantic_fields__
         if issubclass(cls, pydantic.RootModel):
             root = self._known[key] = RootOf(cls)
+            self.roots.append((place, root))
             root.root = self._field(infos["root"], place, cls.model_config, open_extras=False)
             return root
         record = self._known[key] = Record(cls, "model")
@@ -110,7 +112,7 @@ class Classes:
         slotted = cls.__dictoffset__ == 0
         _refuse_hidden_state(cls, set(names) if slotted else set(), place)
         if slotted and slots != set(names):
-            raise AnnotationRefusedError(place, f"{cls.__name__} has slots beyond its fields: make them fields")
+            raise AnnotationRefusedError(place, f"{cls.__name__} has fields that are no slots: give each a slot")
         record = self._known[key] = Record(cls, "slotted" if slotted else "dataclass")
         if is_pydantic_dataclass(cls):
             if not cls.__pydantic_complete__:

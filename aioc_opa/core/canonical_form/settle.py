@@ -5,7 +5,8 @@
    one list for ever, and a frozen model that holds a list is shared by whoever has it as a default. Models know which
    fields were defaulted; dataclasses do not, so there each such field is copied.
 
-A value that is not what was declared is left alone: the walk refuses it.
+A value that is not what was declared is left alone: the walk refuses it. What is too deep or too large for the walk is
+refused here already, so that a cycle ends.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from aioc_opa.core.canonical_form.nodes import (
     UnionOf,
     followed,
 )
-from aioc_opa.core.limits import HARD_MAX_DEPTH
+from aioc_opa.core.canonical_form.write_state import WriteState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Settler: TypeAlias = Callable[[Any, int], None]
-"""``(value, depth)``; returns at once when it is too deep for the walk to accept."""
+Settler: TypeAlias = Callable[[Any, WriteState, int], None]
+"""``(value, state, depth)``; raises `ValueRefusedError` for what the walk would find too deep or too large."""
 
 _Field: TypeAlias = tuple[str, "Settler | None", bool]
 """Attribute, what settles its value, and whether its default has to be copied."""
@@ -52,8 +53,8 @@ class SettleCompiler:
         if node not in self._done:
             done = self._done
 
-            def settle_recursive(value: Any, depth: int) -> None:
-                done[node](value, depth)
+            def settle_recursive(value: Any, state: WriteState, depth: int) -> None:
+                done[node](value, state, depth)
 
             self._done[node] = settle_recursive  # replaced below; whoever asks meanwhile gets the late one
             self._done[node] = self._compiled(node)
@@ -87,44 +88,47 @@ class SettleCompiler:
         return self.settler(node) or _nothing
 
 
-def _nothing(_value: Any, _depth: int) -> None:
+def _nothing(_value: Any, _state: WriteState, _depth: int) -> None:
     pass
 
 
 def _sequence_settler(cls: type[Any], settle_item: Settler) -> Settler:
-    def settle_sequence(value: Any, depth: int) -> None:
-        if type(value) is cls and depth <= HARD_MAX_DEPTH:
+    def settle_sequence(value: Any, state: WriteState, depth: int) -> None:
+        if type(value) is cls:
+            state.enter(len(value), depth)
             for item in value:
-                settle_item(item, depth + 1)
+                settle_item(item, state, depth + 1)
 
     return settle_sequence
 
 
 def _tuple_settler(settlers: Sequence[Settler | None]) -> Settler:
-    def settle_tuple(value: Any, depth: int) -> None:
-        if type(value) is tuple and depth <= HARD_MAX_DEPTH:
+    def settle_tuple(value: Any, state: WriteState, depth: int) -> None:
+        if type(value) is tuple:
+            state.enter(len(value), depth)
             for item, settle in zip(value, settlers, strict=False):  # a wrong length is the walk's to refuse
                 if settle is not None:
-                    settle(item, depth + 1)
+                    settle(item, state, depth + 1)
 
     return settle_tuple
 
 
 def _dict_settler(known: dict[str, Settler | None], other: Settler | None) -> Settler:
-    def settle_dict(value: Any, depth: int) -> None:
-        if type(value) is dict and depth <= HARD_MAX_DEPTH:
+    def settle_dict(value: Any, state: WriteState, depth: int) -> None:
+        if type(value) is dict:
+            state.enter(len(value), depth)
             for key, item in value.items():
                 settle = known.get(key, other)
                 if settle is not None:
-                    settle(item, depth + 1)
+                    settle(item, state, depth + 1)
 
     return settle_dict
 
 
 def _union_settler(settlers: Sequence[Settler]) -> Settler:
-    def settle_union(value: Any, depth: int) -> None:
+    def settle_union(value: Any, state: WriteState, depth: int) -> None:
         for settle in settlers:  # each looks at the type first
-            settle(value, depth)
+            settle(value, state, depth)
 
     return settle_union
 
@@ -134,7 +138,7 @@ def _model_settler(cls: type[Any], fields: Sequence[_Field]) -> Settler:
     defaulted = [attribute for attribute, _, copied in fields if copied]
     inner = [(attribute, settle) for attribute, settle, _ in fields if settle is not None]
 
-    def settle_model(value: Any, depth: int) -> None:
+    def settle_model(value: Any, state: WriteState, depth: int) -> None:
         if type(value) is not cls:
             return
         given = value.__pydantic_fields_set__
@@ -144,26 +148,28 @@ def _model_settler(cls: type[Any], fields: Sequence[_Field]) -> Settler:
                 if attribute not in given and attribute in held:
                     held[attribute] = _private_copy(held[attribute])
             given.update(names)
-        if inner and depth <= HARD_MAX_DEPTH:
+        if inner:
+            state.enter(len(inner), depth)
             held = value.__dict__
             for attribute, settle in inner:
                 if attribute in held:
-                    settle(held[attribute], depth + 1)
+                    settle(held[attribute], state, depth + 1)
 
     return settle_model
 
 
 def _plain_settler(cls: type[Any], fields: Sequence[_Field]) -> Settler:
-    def settle_dataclass(value: Any, depth: int) -> None:
-        if type(value) is not cls or depth > HARD_MAX_DEPTH:
+    def settle_dataclass(value: Any, state: WriteState, depth: int) -> None:
+        if type(value) is not cls:
             return
+        state.enter(len(fields), depth)
         for attribute, settle, copied in fields:
             held = getattr(value, attribute, None)
             if copied and held is not None:
                 held = _private_copy(held)
                 object.__setattr__(value, attribute, held)  # frozen or not
             if settle is not None:
-                settle(held, depth + 1)
+                settle(held, state, depth + 1)
 
     return settle_dataclass
 

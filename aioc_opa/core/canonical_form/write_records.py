@@ -12,6 +12,7 @@ from aioc_opa.core.canonical_form.refusal import ValueRefusedError
 from aioc_opa.core.canonical_form.write_containers import entries, joined
 from aioc_opa.core.canonical_form.write_scalars import quoted
 from aioc_opa.core.canonical_form.write_state import QuickWriter, Writer, WriteState, not_declared, utf16_order
+from aioc_opa.core.limits import HARD_MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,7 +52,9 @@ def fields_writer(cls_name: str, fields: Sequence[FieldWriter]) -> Writer:
     size = 2 * len(steps)
 
     def write_fields(held: Any, state: WriteState, depth: int) -> str:
-        state.enter(size, depth)
+        state.left -= size
+        if depth > HARD_MAX_DEPTH or state.left < 0:
+            state.enter(0, depth)  # raises; not called otherwise, because this is the hottest line
         depth += 1
         texts: list[str] = []
         try:

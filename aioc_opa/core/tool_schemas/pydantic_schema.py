@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from aioc_opa.core.canonical_form import compile_form
-from aioc_opa.core.tool_schemas.rejection import broken_validator, rejection
+from aioc_opa.core.canonical_json import NotCanonicalError
+from aioc_opa.core.tool_schemas.rejection import broken_validator, not_canonical, rejection
 from aioc_opa.errors import ToolRegistrationError
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class PydanticSchema:
             self._form.settle(parsed)
         except ValidationError as error:
             refusal = rejection(error)
+        except NotCanonicalError as error:
+            refusal = not_canonical(error)
         except Exception as error:  # noqa: BLE001 - a validator is application code and may raise anything
             refusal = broken_validator(error)
         else:

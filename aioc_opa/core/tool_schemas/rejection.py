@@ -19,12 +19,14 @@ from aioc_opa.errors import ArgumentIssue
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
+    from aioc_opa.core.canonical_json import NotCanonicalError
+
 MAX_ISSUES: Final = 50
 """One answer names this many places at most."""
 
 _TEMPLATES: Final[dict[str, str]] = {entry["type"]: entry["message_template_python"] for entry in list_all_errors()}
 _FROM_SCHEMA: Final = frozenset({
-    "ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern", "expected", "expected_plural",
+    "ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern", "expected",
     "expected_tags", "discriminator", "class_name", "field_type", "max_digits", "decimal_places", "whole_digits",
     "tz_expected", "expected_schemes", "expected_version",
 })  # fmt: skip
@@ -34,7 +36,7 @@ _CUSTOM: Final = "custom_error"
 
 class _SchemaContext(dict[str, Any]):
     def __missing__(self, key: str) -> str:
-        return "…"
+        return "(s)" if key == "expected_plural" else "…"
 
 
 def rejection(error: ValidationError) -> SchemaRejectionError:
@@ -50,6 +52,11 @@ def broken_validator(error: Exception) -> SchemaRejectionError:
     """The refusal for any other exception out of a validator; its text may hold values, so only its class is named."""
     message = f"a validator raised {type(error).__name__}; raise ValueError for arguments that do not fit"
     return SchemaRejectionError([ArgumentIssue(code="validator_error", path=(), message=message)])
+
+
+def not_canonical(error: NotCanonicalError) -> SchemaRejectionError:
+    """The refusal for a parse that has no canonical form (design 2)."""
+    return SchemaRejectionError([ArgumentIssue(code="not_canonical", path=error.path, message=error.problem)])
 
 
 def _issue(found: Any) -> ArgumentIssue:

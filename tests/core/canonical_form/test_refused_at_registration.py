@@ -102,6 +102,21 @@ class MoreSlots:
     x: int
 
 
+@dataclasses.dataclass
+class LacksSlot:
+    __slots__ = ("x",)
+    x: int
+    y: int = 1
+
+
+class SameValues(enum.Enum):
+    A = "a"
+    B = "b"
+
+
+SameValues.B._value_ = "a"
+
+
 class _SlottedBase:
     __slots__ = ("hidden",)
 
@@ -124,8 +139,17 @@ class UnresolvedDict(TypedDict):
     x: Missing  # type: ignore[name-defined] # noqa: F821 - what is tested
 
 
+class Ring(RootModel["Ring | None"]):
+    pass
+
+
+class Loop(RootModel["Loop"]):
+    pass
+
+
 GenericAlias = TypeAliasType("GenericAlias", list[T], type_params=(T,))
 Circular = TypeAliasType("Circular", "Circular")  # type: ignore[misc] - what is tested
+SelfUnion = TypeAliasType("SelfUnion", "int | SelfUnion")  # type: ignore[misc] - what is tested
 Dangling = TypeAliasType("Dangling", "list[Nowhere]")  # type: ignore[name-defined] # noqa: F821 - what is tested
 
 
@@ -183,6 +207,8 @@ Dangling = TypeAliasType("Dangling", "list[Nowhere]")  # type: ignore[name-defin
         (WithInitVar, "an InitVar is gone after the parse"),
         (FromDict, "FromDict derives from dict"),
         (MoreSlots, "MoreSlots has the slot 'hidden'"),
+        (LacksSlot, "LacksSlot has fields that are no slots"),
+        (SameValues, "two members of SameValues have the same JSON value"),
         (SlottedMixin, "SlottedMixin has the slot 'hidden'"),
         (Unresolved, "not resolved (Missing)"),
         (UnresolvedModel, "not resolved"),
@@ -190,6 +216,9 @@ Dangling = TypeAliasType("Dangling", "list[Nowhere]")  # type: ignore[name-defin
         ("Missing", "is not resolved"),
         (GenericAlias[int], "the generic alias"),
         (Circular, "stands for itself"),
+        (SelfUnion, "stands for itself"),
+        (Ring, "stands for itself"),
+        (Loop, "Loop stands for itself"),
         (Dangling, "not resolved (Nowhere)"),
     ],
 )

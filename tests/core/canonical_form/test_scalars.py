@@ -80,9 +80,9 @@ Account = NewType("Account", str)
         (Level, "2", "2"),
         (Ratio, "0.5", "0.5"),
         (Ratio, "1.0", "1"),
-        (Literal["a", 1, True, None], "1", "1"),
-        (Literal["a", 1, True, None], "true", "true"),
-        (Literal["a", 1, True, None], "null", "null"),
+        (Literal["a", 1, True, None], "1", "1"),  # noqa: PYI061 - what is tested
+        (Literal["a", 1, True, None], "true", "true"),  # noqa: PYI061 - what is tested
+        (Literal["a", 1, True, None], "null", "null"),  # noqa: PYI061 - what is tested
         (Literal[Mode.READ, "other"], '"read"', '"read"'),
         (Literal[Mode.READ, "other"], '"other"', '"other"'),
         (Annotated[int, Field(ge=1)], "3", "3"),
@@ -124,12 +124,12 @@ def test_an_int_default_of_a_float_is_one_value_with_the_float() -> None:
         (Decimal, Decimal("-Infinity"), "NaN and infinities"),
         (Decimal, 1, "not exactly Decimal"),
         (uuid.UUID, "12345678-1234-5678-1234-567812345678", "not exactly UUID"),
-        (dt.date, dt.datetime(2024, 1, 1), "it holds datetime, not exactly date"),
+        (dt.date, dt.datetime(2024, 1, 1, tzinfo=dt.UTC), "it holds datetime, not exactly date"),
         (dt.datetime, dt.date(2024, 1, 1), "it holds date, not exactly datetime"),
         (dt.time, "12:00", "not exactly time"),
         (dt.datetime, dt.datetime(2024, 1, 1, tzinfo=zoneinfo.ZoneInfo("UTC")), "no fixed offset"),
         (dt.time, dt.time(1, tzinfo=zoneinfo.ZoneInfo("UTC")), "no fixed offset"),
-        (dt.datetime, dt.datetime(2024, 1, 1, fold=1), "its fold is set"),
+        (dt.datetime, dt.datetime(2024, 1, 1, fold=1, tzinfo=dt.UTC), "its fold is set"),
         (dt.datetime, dt.datetime(2024, 1, 1, tzinfo=dt.timezone(dt.timedelta(0), "GMT")), "a name of its own"),
         (Colour, "red", "not exactly one of 2 member(s) of Colour"),
         (Literal[Colour.RED], Colour.BLUE, "not exactly one of 1 member(s) of Colour"),

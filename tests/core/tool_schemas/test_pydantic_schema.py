@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import json
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import pytest
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+from typing_extensions import TypedDict
+
+from aioc_opa.core.tool_schemas.protocol import NotCanonicalError, SchemaRejectionError
+from aioc_opa.core.tool_schemas.pydantic_schema import PydanticSchema
+from aioc_opa.core.tool_schemas.rejection import MAX_ISSUES
+from aioc_opa.errors import ToolRegistrationError
+
+if TYPE_CHECKING:
+    from aioc_opa.core.tool_schemas.protocol import ToolSchema
+    from aioc_opa.errors import ArgumentIssue
+
+SECRET = "hunter2"
+
+
+class Size(enum.Enum):
+    SMALL = "s"
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+    day: dt.date
+    amount: Decimal
+
+
+def schema_of(annotation: Any) -> ToolSchema:
+    return PydanticSchema(annotation, tool_name="tool")
+
+
+def issues_of(annotation: Any, raw: str) -> tuple[ArgumentIssue, ...]:
+    with pytest.raises(SchemaRejectionError) as caught:
+        schema_of(annotation).parse(raw)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert SECRET not in repr(caught.value.issues)
+    return caught.value.issues
+
+
+def test_a_strict_model_takes_iso_strings_as_json_semantics_say() -> None:
+    schema = schema_of(Strict)
+    parsed = schema.parse('{"day":"2024-02-29","amount":"1.50"}')
+    assert parsed == Strict(day=dt.date(2024, 2, 29), amount=Decimal("1.50"))
+    assert schema.canonical_text(parsed) == '{"amount":"1.50","day":"2024-02-29"}'
+
+
+def test_every_validator_runs_exactly_once_per_parse() -> None:
+    runs: list[str] = []
+
+    def seen(name: str) -> Any:
+        def validate(value: Any) -> Any:
+            runs.append(name)
+            return value
+
+        return validate
+
+    class Counted(BaseModel):
+        x: Annotated[int, BeforeValidator(seen("before")), AfterValidator(seen("after"))]
+
+        @field_validator("x")
+        @classmethod
+        def _field(cls, value: int) -> int:
+            runs.append("field")
+            return value
+
+        @model_validator(mode="after")
+        def _model(self) -> Counted:
+            runs.append("model")
+            return self
+
+    schema = schema_of(Counted)
+    parsed = schema.parse('{"x":1}')
+    schema.canonical_text(parsed)
+    schema.bind(parsed)
+    schema.canonical_text(parsed)
+    assert sorted(runs) == ["after", "before", "field", "model"]
+
+
+def test_bind_gives_the_very_object_as_the_only_argument() -> None:
+    schema = schema_of(Strict)
+    parsed = schema.parse('{"day":"2024-02-29","amount":"1"}')
+    args, kwargs = schema.bind(parsed)
+    assert args[0] is parsed
+    assert (len(args), kwargs) == (1, {})
+
+
+def test_export_is_the_canonical_value_s_schema() -> None:
+    assert schema_of(Strict).export()["properties"] == {
+        "day": {"type": "string", "format": "date"},
+        "amount": {"type": "string"},
+    }
+
+
+def custom(value: str) -> str:
+    raise PydanticCustomError("my.code", "not {value}", {"value": value})
+
+
+def shouting(value: str) -> str:
+    raise PydanticCustomError("Bad Code!", "not {value}", {"value": value})
+
+
+def plain_error(value: str) -> str:
+    raise ValueError(f"not {value}")
+
+
+def failed_assertion(value: str) -> str:
+    raise AssertionError(value)
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "raw", "code", "path", "message"),
+    [
+        (
+            int,
+            f'"{SECRET}"',
+            "int_parsing",
+            ("x",),
+            "Input should be a valid integer, unable to parse string as an integer",
+        ),
+        (Annotated[int, Field(gt=3)], "2", "greater_than", ("x",), "Input should be greater than 3"),
+        (
+            Annotated[str, Field(pattern="^a$")],
+            f'"{SECRET}"',
+            "string_pattern_mismatch",
+            ("x",),
+            "String should match pattern '^a$'",
+        ),
+        (
+            Annotated[str, Field(max_length=1)],
+            f'"{SECRET}"',
+            "string_too_long",
+            ("x",),
+            "String should have at most 1 character(s)",
+        ),
+        (
+            Annotated[list[int], Field(max_length=1)],
+            "[1,2,3]",
+            "too_long",
+            ("x",),
+            "List should have at most 1 item(s) after validation, not …",
+        ),
+        (Literal["a"], f'"{SECRET}"', "literal_error", ("x",), "Input should be 'a'"),
+        (Size, f'"{SECRET}"', "enum", ("x",), "Input should be 's'"),
+        (dt.date, f'"{SECRET}"', "date_from_datetime_parsing", ("x",), "Input should be a valid date or datetime, …"),
+        (Annotated[str, AfterValidator(plain_error)], f'"{SECRET}"', "value_error", ("x",), "Value error, …"),
+        (
+            Annotated[str, AfterValidator(failed_assertion)],
+            f'"{SECRET}"',
+            "assertion_error",
+            ("x",),
+            "Assertion failed, …",
+        ),
+        (
+            Annotated[str, AfterValidator(custom)],
+            f'"{SECRET}"',
+            "my.code",
+            ("x",),
+            "refused by a rule of the tool's schema",
+        ),
+        (
+            Annotated[str, AfterValidator(shouting)],
+            f'"{SECRET}"',
+            "custom_error",
+            ("x",),
+            "refused by a rule of the tool's schema",
+        ),
+        (
+            Annotated[Cat | Dog, Field(discriminator="kind")],
+            f'{{"kind":"{SECRET}"}}',
+            "union_tag_invalid",
+            ("x",),
+            "Input tag '…' found using 'kind' does not match any of the expected tags: 'cat', 'dog'",
+        ),
+        (
+            list[int],
+            '[1,"a"]',
+            "int_parsing",
+            ("x", 1),
+            "Input should be a valid integer, unable to parse string as an integer",
+        ),
+    ],
+)
+def test_an_issue_has_place_type_and_rule_and_never_the_value(
+    annotation: Any, raw: str, code: str, path: tuple[str | int, ...], message: str
+) -> None:
+    class Holder(TypedDict):
+        x: annotation  # type: ignore[valid-type] - built at run time
+
+    Holder.__annotations__["x"] = annotation
+    (issue,) = issues_of(Holder, f'{{"x":{raw}}}')
+    assert (issue.code, issue.path, issue.message, issue.offset) == (code, path, message, None)
+
+
+def test_the_number_of_issues_is_bounded() -> None:
+    assert len(issues_of(dict[str, int], json.dumps({str(i): "a" for i in range(500)}))) == MAX_ISSUES
+
+
+def test_long_keys_are_cut_in_paths() -> None:
+    (issue,) = issues_of(dict[str, int], json.dumps({"k" * 5000: "a"}))
+    assert len(str(issue.path[0])) < 100
+
+
+@pytest.mark.parametrize("raised", [KeyError(SECRET), RuntimeError(SECRET), RecursionError(), TypeError(SECRET)])
+def test_any_other_exception_of_a_validator_rejects_with_its_class_only(raised: Exception) -> None:
+    def broken(_value: Any) -> Any:
+        raise raised
+
+    class Broken(BaseModel):
+        x: Annotated[int, AfterValidator(broken)]
+
+    (issue,) = issues_of(Broken, '{"x":1}')
+    assert issue.code == "validator_error"
+    assert type(raised).__name__ in issue.message
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit])
+def test_what_is_no_exception_passes(raised: type[BaseException]) -> None:
+    def broken(_value: Any) -> Any:
+        raise raised
+
+    class Broken(BaseModel):
+        x: Annotated[int, AfterValidator(broken)]
+
+    with pytest.raises(raised):
+        schema_of(Broken).parse('{"x":1}')
+
+
+def test_what_has_no_canonical_form_is_found_by_canonical_text() -> None:
+    class Lax(BaseModel):
+        x: float
+        n: int = 0
+
+    schema = schema_of(Lax)
+    for raw, place in (('{"x":"nan"}', "x"), ('{"x":1,"n":"9007199254740993"}', "n")):
+        parsed = schema.parse(raw)
+        with pytest.raises(NotCanonicalError) as caught:
+            schema.canonical_text(parsed)
+        assert caught.value.path == (place,)
+
+
+def test_a_type_adapter_over_a_callable_is_refused_and_nothing_runs() -> None:
+    def tool(x: int) -> dict[str, int]:
+        raise AssertionError
+
+    with pytest.raises(ToolRegistrationError, match="is a callable, and validating with it would run it"):
+        schema_of(tool)
+
+
+def test_what_pydantic_itself_refuses_is_a_registration_error() -> None:
+    class Old(TypedDict):
+        x: Annotated[int, Field(discriminator="a")]
+
+    Old.__annotations__["x"] = Annotated[int, Field(discriminator="a")]
+    with pytest.raises(ToolRegistrationError, match="tool 'tool': pydantic refuses its arguments' type"):
+        schema_of(Old)
