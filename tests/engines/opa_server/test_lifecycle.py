@@ -200,6 +200,25 @@ async def test_cancelling_closes_the_connection_and_the_next_question_gets_its_o
             assert echo(await engine.evaluate_async(TOOL_POLICY_PATH, question, Deadline.after(LONG))) == f"r{number}"
 
 
+async def test_bytes_that_come_while_nothing_is_asked_close_the_connection() -> None:
+    def answer_and_say_more(exchange: Exchange) -> bool:
+        exchange.respond(exchange.answer())
+        exchange.wait(0.02)
+        exchange.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        return True
+
+    with HostileServer() as server:
+        async with AsyncOpaServerEngine(server.url) as engine:
+            server.next_fault(answer_and_say_more)
+            await engine.evaluate_async(TOOL_POLICY_PATH, body(), Deadline.after(LONG))
+            idle = engine._pool()._idle[0]
+            while not idle._lost:  # noqa: ASYNC110 - set by the loop when the bytes come
+                await asyncio.sleep(0.005)
+            answer = await engine.evaluate_async(TOOL_POLICY_PATH, body(request_id="r2"), Deadline.after(LONG))
+            assert echo(answer) == "r2"
+            assert server.connections == 2
+
+
 async def test_a_connection_that_is_lost_before_the_question_does_not_take_it() -> None:
     with pytest.raises(ConnectionResetError):
         await http_async.AsyncConnection(asyncio.get_running_loop()).exchange(b"", 1, Deadline.after(LONG))
