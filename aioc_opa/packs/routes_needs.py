@@ -75,6 +75,12 @@ class NeedsWriter:
         for name in sorted(self._functions):
             yield self._functions[name]
 
+    def rule(self, prefix: str, content: JsonObject, statements: list[str]) -> str:
+        """The name of a rule with that body; `content` is what its name is the hash of."""
+        name = _name(prefix, content)
+        self._functions[name] = _function(name, statements)
+        return name
+
     def check(self, schema: JsonObject, value: str, indent: str) -> str:
         """One Rego expression that is true when `value` fits `schema`."""
         types = types_of(schema)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jsonschema import Draft202012Validator
 
 from aioc_opa.packs.needs_schema import check_needs_schema
+from aioc_opa.packs.routes_data import data_statements, namespaces
 from aioc_opa.packs.routes_needs import NeedsWriter
 from tests.packs.evaluation import on_opa, on_regorus
 from tests.packs.folders import write
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
 
 KEYS = ["a", "b c", "if", "input"]
 SCALARS: list[Any] = [None, True, False, 0, 1, 1.0, 1.5, -3, "", "x", "on time"]
-SCHEMAS, VALUES = 100, 20
+SCHEMAS, VALUES, TABLES = 100, 20, 400
+MODULE = "package probe\n\nimport data.aioc.lib.routing\nimport future.keywords.not\n\n"
+LIBRARY = (
+    "package aioc.lib.routing\n\nis_anything(_) := true\n\n"
+    "is_integer(value) if {\n\tis_number(value)\n\tround(value) == value\n}\n"
+)
 
 
 def random_schema(rng: random.Random, depth: int = 3) -> dict[str, Any]:
@@ -83,16 +89,11 @@ def test_checks_agree_with_json_schema_on_both_engines(tmp_path: Path, opa_binar
         f'fits contains "{number}" if {writer.check(check_needs_schema(schema), "input.value", "")}\n'
         for number, schema in enumerate(schemas)
     ]
-    module = "package probe\n\nimport data.aioc.lib.routing\nimport future.keywords.not\n\n"
-    library = (
-        "package aioc.lib.routing\n\nis_anything(_) := true\n\n"
-        "is_integer(value) if {\n\tis_number(value)\n\tround(value) == value\n}\n"
-    )
     write(
         tmp_path,
         {
-            "probe/probe.rego": module + "\n".join([*rules, *writer.functions()]),
-            "aioc/lib/routing/routing.rego": library,
+            "probe/probe.rego": MODULE + "\n".join([*rules, *writer.functions()]),
+            "aioc/lib/routing/routing.rego": LIBRARY,
         },
     )
     values = [random_value(rng) for _ in range(VALUES)]
@@ -108,3 +109,33 @@ def test_checks_agree_with_json_schema_on_both_engines(tmp_path: Path, opa_binar
         on_regorus(tmp_path, questions, "data.probe.fits"),
     ):
         assert [sorted(answer) for answer in answers] == expected
+
+
+def test_checks_of_data_agree_with_json_schema_on_both_engines(tmp_path: Path, opa_binary: Path) -> None:
+    rng = random.Random(20261201)  # noqa: S311 - reproducible on purpose
+    writer = NeedsWriter()
+    above = namespaces([("probe",), ("aioc", "lib", "routing")])
+    rules, data, expected = [], {}, []
+    for number in range(TABLES):
+        key = f"t{number}"
+        schema = {"type": "object", "properties": {key: random_schema(rng)}, "required": [key][: rng.randint(0, 1)]}
+        if rng.random() < 0.9:
+            data[key] = fitting_value(rng, schema["properties"][key])
+        statements = list(data_statements(check_needs_schema(schema), above, writer)) or ["true"]
+        rules.append(f'fits contains "{key}" if {{\n' + "".join(f"\t{line}\n" for line in statements) + "}\n")
+        if Draft202012Validator(schema).is_valid(data):
+            expected.append(key)
+    write(
+        tmp_path,
+        {
+            "probe/probe.rego": MODULE + "\n".join([*rules, *writer.functions()]),
+            "aioc/lib/routing/routing.rego": LIBRARY,
+            "data.json": data,
+        },
+    )
+    assert 0.3 < len(expected) / TABLES < 0.95
+    for answers in (
+        on_opa(opa_binary, tmp_path, [{}], "data.probe.fits"),
+        on_regorus(tmp_path, [{}], "data.probe.fits"),
+    ):
+        assert sorted(answers[0]) == sorted(expected)

@@ -193,9 +193,27 @@ deny contains verdict if {
 
 _has_data_airline if {
 	_fits_569f4d6b0385907e(data.aioc.packs.airline.certificate_amounts)
-	_fits_6a2f00d8d02a017e(data.aioc.packs.airline.fees)
-	_fits_92ef3270fc0cd9d4(data.aioc.packs.airline.free_bags)
-	_fits_941af29d613e5107(data.aioc.packs.airline.limits)
+	is_object(data.aioc.packs.airline.fees)
+	is_number(data.aioc.packs.airline.fees.bag)
+	is_number(data.aioc.packs.airline.fees.insurance)
+	is_object(data.aioc.packs.airline.free_bags)
+	is_object(data.aioc.packs.airline.free_bags.gold)
+	is_number(data.aioc.packs.airline.free_bags.gold.basic_economy)
+	is_number(data.aioc.packs.airline.free_bags.gold.business)
+	is_number(data.aioc.packs.airline.free_bags.gold.economy)
+	is_object(data.aioc.packs.airline.free_bags.regular)
+	is_number(data.aioc.packs.airline.free_bags.regular.basic_economy)
+	is_number(data.aioc.packs.airline.free_bags.regular.business)
+	is_number(data.aioc.packs.airline.free_bags.regular.economy)
+	is_object(data.aioc.packs.airline.free_bags.silver)
+	is_number(data.aioc.packs.airline.free_bags.silver.basic_economy)
+	is_number(data.aioc.packs.airline.free_bags.silver.business)
+	is_number(data.aioc.packs.airline.free_bags.silver.economy)
+	is_object(data.aioc.packs.airline.limits)
+	is_number(data.aioc.packs.airline.limits.certificates)
+	is_number(data.aioc.packs.airline.limits.credit_cards)
+	is_number(data.aioc.packs.airline.limits.gift_cards)
+	is_number(data.aioc.packs.airline.limits.passengers)
 }
 
 deny contains verdict if {
@@ -408,12 +426,6 @@ _fits_569f4d6b0385907e(value) if {
 	}
 }
 
-_fits_6a2f00d8d02a017e(value) if {
-	is_object(value)
-	is_number(value.bag)
-	is_number(value.insurance)
-}
-
 _fits_71d5f13e30128636(value) if is_null(value)
 
 _fits_71d5f13e30128636(value) if {
@@ -442,13 +454,6 @@ _fits_7c0c675a7fed88bc(value) if {
 	}
 }
 
-_fits_80ec166263915990(value) if {
-	is_object(value)
-	is_number(value.basic_economy)
-	is_number(value.business)
-	is_number(value.economy)
-}
-
 _fits_83164482d405a328(value) if is_null(value)
 
 _fits_83164482d405a328(value) if {
@@ -470,21 +475,6 @@ _fits_8c3b5c041802c535(value) if {
 		"regular",
 		"silver",
 	}
-}
-
-_fits_92ef3270fc0cd9d4(value) if {
-	is_object(value)
-	_fits_80ec166263915990(value.gold)
-	_fits_80ec166263915990(value.regular)
-	_fits_80ec166263915990(value.silver)
-}
-
-_fits_941af29d613e5107(value) if {
-	is_object(value)
-	is_number(value.certificates)
-	is_number(value.credit_cards)
-	is_number(value.gift_cards)
-	is_number(value.passengers)
 }
 
 _fits_99ad6cc184dbe419(value) if {
