@@ -56,8 +56,10 @@ class GuardBase:
         """Decorator: register a function whose signature is its schema. See `register_function`.
 
         Raises:
-            ToolRegistrationError: the function cannot be judged faithfully.
+            ToolRegistrationError: the function cannot be judged faithfully, or the parentheses were forgotten.
         """
+        if callable(name):
+            raise ToolRegistrationError("write @guard.tool() with parentheses; without them nothing is registered")
 
         def register(function: Callable[..., Any]) -> GuardedTool:
             return self.register_function(function, name=name, version=version, description=description, inject=inject)

@@ -100,6 +100,12 @@ def test_generators_are_refused_since_their_body_runs_after_the_checks(guard: To
             guard.register_json_schema("stream", {"type": "object"}, handler)
 
 
+def test_forgotten_parentheses_are_refused(guard: ToolGuard) -> None:
+    decorate: Any = guard.tool
+    with pytest.raises(ToolRegistrationError, match="parentheses"):
+        decorate(pay)
+
+
 def test_a_handler_must_be_callable_and_fit_the_guard(guard: ToolGuard) -> None:
     async def later(arguments: dict[str, Any]) -> None:
         return None
