@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 
-from aioc_opa.cli import authorize, doctor, hash_call, lint, new, replay, routes, schema
+from aioc_opa.cli import authorize, doctor, hash_call, lint, new, replay, routes, schema, serve
 from aioc_opa.cli.app import add, make_app
 from aioc_opa.cli.exit_status import ExitStatus
 from aioc_opa.cli.terminal import say, warn
@@ -42,6 +42,7 @@ add(app, "hash", hash_call.hash_call, hash_call.HELP)
 add(app, "doctor", doctor.doctor, doctor.HELP)
 add(app, "routes", routes.routes, routes.HELP)
 add(app, "lint", lint.lint, lint.HELP)
+add(app, "serve", serve.serve, serve.HELP)
 app.add_typer(schema.app, name="schema")
 app.add_typer(new.app, name="new")
 

@@ -48,9 +48,8 @@ def serve(
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         with LocalOpaServer(loaded, address=addr) as server:
-            say(
-                f"OPA {server.binary.version} serves {shown(policy)} at {server.url}; revision {shown(loaded.revision)}"
-            )
+            say(f"OPA {server.binary.version} serves {shown(policy)} at {server.url}")
+            say(f"revision {shown(loaded.revision)}")
             server.wait()
     except KeyboardInterrupt:
         say("stopped")

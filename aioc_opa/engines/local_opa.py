@@ -23,7 +23,7 @@ from aioc_opa.core.reasons import Reason
 from aioc_opa.engines.local_opa_process import OpaProcess, OpaStartError
 from aioc_opa.engines.local_opa_signature import BundleVerification, verified_copy
 from aioc_opa.engines.local_opa_staging import BUNDLE, SOCKET, Staging, private_folder
-from aioc_opa.engines.local_opa_startup import arguments, is_healthy, start_failure
+from aioc_opa.engines.local_opa_startup import DEFAULT_START_SECONDS, arguments, is_healthy, start_failure
 from aioc_opa.engines.opa_binary import OpaBinary, find_opa_binary
 from aioc_opa.engines.opa_server import AsyncOpaServerEngine, OpaServerEngine
 from aioc_opa.engines.protocol import HANDOFF_POLICY_PATH, TOOL_POLICY_PATH, DecisionPath
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from aioc_opa.engines.deadline import Deadline
 
 __all__ = ["BundleVerification", "LocalOpaEngine"]
-
-DEFAULT_START_SECONDS: Final = 30.0
 
 
 class LocalOpaEngine:

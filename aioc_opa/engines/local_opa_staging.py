@@ -92,11 +92,15 @@ def private_folder(parent: Path | None = None) -> Path:
 class Staging:
     """What one local `opa` reads, checked once and written before every start.
 
+    Args:
+        policy: what was loaded.
+        decision_paths: what our own authorization policy lets through; without them there is none of ours.
+
     Raises:
         PolicyLoadError: the policy cannot be staged faithfully.
     """
 
-    def __init__(self, policy: LoadedPolicy, decision_paths: Sequence[DecisionPath]) -> None:
+    def __init__(self, policy: LoadedPolicy, decision_paths: Sequence[DecisionPath] = ()) -> None:
         modules = dict(policy.modules)
         for path, text in modules.items():
             if _MODULE_PATH.fullmatch(path) is None or ".." in path or path.endswith("_test.rego"):
@@ -107,14 +111,16 @@ class Staging:
             raise PolicyLoadError(f"data.{OURS} is reserved for the local engine")
         manifest = {"revision": policy.revision, "roots": [""], "rego_version": 1}
         try:
-            self._files: Final[Mapping[str, bytes]] = {
+            files = {
                 **{path: text.encode("utf-8") for path, text in modules.items()},
                 "data.json": json.dumps(policy.data, allow_nan=False).encode("ascii"),
                 ".manifest": json.dumps(manifest).encode("ascii"),
-                f"{OURS}/authz/authz.rego": _authz(decision_paths).encode("ascii"),
             }
         except (TypeError, ValueError) as problem:  # only for a LoadedPolicy that the loader did not make
             raise PolicyLoadError(f"the policy has no JSON or UTF-8 form: {problem}") from None
+        if decision_paths:
+            files[f"{OURS}/authz/authz.rego"] = _authz(decision_paths).encode("ascii")
+        self._files: Final[Mapping[str, bytes]] = files
 
     def write(self, folder: Path) -> None:
         """Put the files into ``<folder>/local``, in the place of whatever is there.

@@ -15,6 +15,7 @@ from aioc_opa.errors import ConfigurationError, EngineConfigurationError, Policy
 if TYPE_CHECKING:
     from aioc_opa.engines.local_opa_process import OpaStartError
 
+DEFAULT_START_SECONDS: Final = 30.0
 _PROBE_SECONDS: Final = 1.0
 _OK: Final = 200
 # OPA's words for "what you gave me to load", in what it writes before it ends.
