@@ -39,12 +39,16 @@ _UNDEFINED_TEXT: Final = '"<undefined>"'
 _PASS: Final = (KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError)
 
 
+class _Table(dict["_Owner", Any]):
+    """One thread's engines; a class of its own so that it can be watched to go with its thread."""
+
+
 class _ThreadEngines(threading.local):
     """The calling thread's regorus engines, by `EmbeddedEngine`. Dropped by this thread only: see rule 2."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()
-        self.by_owner: dict[_Owner, Any] = {}
+        self.by_owner: _Table = _Table()
 
     def of(self, owner: _Owner) -> Any:
         if self.pid != os.getpid():
@@ -140,11 +144,11 @@ class EmbeddedEngine:
             return text if row["expressions"][0]["value"] is True else None
         except _PASS:
             raise
-        except RuntimeError as error:
-            raise EngineFailureError(Reason.POLICY_EVALUATION_ERROR, error_text(error)) from error
         except BaseException as error:  # a Rust panic is a BaseException
-            _threads.by_owner.pop(self._owner, None)
-            detail = f"{type(error).__name__}: {error_text(error)}"
+            detail = error_text(error)
+            if type(error) is not RuntimeError:  # regorus' own errors are exactly that, and leave the engine whole
+                _threads.by_owner.pop(self._owner, None)
+                detail = f"{type(error).__name__}: {detail}"
             raise EngineFailureError(Reason.POLICY_EVALUATION_ERROR, detail) from error
 
     def _thread_engine(self) -> Any:

@@ -94,7 +94,16 @@ class PackGenerator:
     def helper(self) -> str:
         """A rule that later ones may use."""
         return self.pick(
-            (self.boolean, self.boolean, self.chain, self.function, self.value_function, self.collected, self.keyed)
+            (
+                self.boolean,
+                self.boolean,
+                self.chain,
+                self.function,
+                self.value_function,
+                self.collected,
+                self.keyed,
+                self.grouped,
+            )
         )()
 
     def boolean(self) -> str:
@@ -138,6 +147,14 @@ class PackGenerator:
         name = self.fresh("table")
         self.booleans += [f"{name}.gold {self.comparison()} {self.literal()}", f"{name}[{self.pick(_TEXTS)}]"]
         return f"{name}[k] := v if {{\n\tsome k, v in {self.pick(_TABLES)}\n\t{self.condition_on('v')}\n}}"
+
+    def grouped(self) -> str:
+        name = self.fresh("groups")
+        self.booleans += [f"count({name}.a) > 1", f"{name}[{self.pick(_TEXTS)}]", f"not 1 in {name}.gold"]
+        return (
+            f"{name}[k] contains v if {{\n\tsome e in {self.pick(_LISTS)}\n\t{self.condition_on('e')}\n"
+            f"\tk := e.sku\n\tv := {self.expression_on('e')}\n}}"
+        )
 
     def verdict(self, effect: str) -> str:
         """One rule of a pack."""

@@ -26,7 +26,8 @@ class Rule:
     Attributes:
         node: for the position.
         name: the first segment of its head.
-        head: segments of the head's reference after the name.
+        reference_head: the head is more than a name and one computed key: ``a.b := 1``, ``a["b"] contains 1``. With a
+            constant in it, regorus answers ``data.p.a.b`` from that rule alone and misses what ``a[k]`` rules give.
         partial: a partial set or object.
         function: it has arguments.
         arguments: their nodes.
@@ -36,7 +37,7 @@ class Rule:
 
     node: Tree
     name: str
-    head: tuple[str | Tree, ...]
+    reference_head: bool
     partial: bool
     function: bool
     arguments: tuple[Tree, ...]
@@ -50,25 +51,22 @@ def read(node: Tree) -> Rule:
     if kind == "Default":
         root, parts = reference_parts(rule["refr"])
         branch = Branch((rule["value"],), None)
-        return Rule(rule, root or "", tuple(parts), False, bool(rule["args"]), (), (branch,), False)
+        return Rule(rule, root or "", bool(parts), False, bool(rule["args"]), (), (branch,), False)
     head_kind, head = variant(rule["head"])
     root, parts = reference_parts(head["refr"])
     keys = tuple(part for part in parts if not isinstance(part, str))
     yields = _yields(head_kind, head, keys)
+    partial_object = head_kind == "Compr" and variant(head["refr"])[0] == "RefBrack"
     return Rule(
         node=rule,
         name=root or "",
-        head=tuple(parts),
-        partial=head_kind == "Set" or (head_kind == "Compr" and _is_partial_object(head)),
+        reference_head=bool(parts) and (len(parts) > 1 or not keys or head_kind == "Func"),
+        partial=head_kind == "Set" or partial_object,
         function=head_kind == "Func",
         arguments=tuple(head.get("args", ())),
         branches=tuple(_branches(rule["bodies"], yields, keys)) or (Branch(yields, None),),
         has_else=any(body["is_else"] for body in rule["bodies"]),
     )
-
-
-def _is_partial_object(head: Tree) -> bool:
-    return variant(head["refr"])[0] == "RefBrack"
 
 
 def _yields(kind: str, head: Tree, keys: tuple[Tree, ...]) -> tuple[Tree, ...]:
@@ -78,12 +76,9 @@ def _yields(kind: str, head: Tree, keys: tuple[Tree, ...]) -> tuple[Tree, ...]:
 
 
 def _branches(bodies: list[Tree], yields: tuple[Tree, ...], keys: tuple[Tree, ...]) -> Iterator[Branch]:
-    for number, body in enumerate(bodies):
+    for body in bodies:
         own = body["assign"]
-        yield Branch(
-            yields if own is None and number == 0 else (*keys, *((own["value"],) if own else ())) or yields,
-            body["query"],
-        )
+        yield Branch(yields if own is None else (*keys, own["value"]), body["query"])
 
 
 def pattern_names(node: Tree) -> Iterator[str]:

@@ -19,7 +19,7 @@ def check(scope: Scope) -> Iterator[Finding]:
     """All of them, module by module."""
     for module, rules in scope.modules:
         for rule in rules:
-            if len(rule.head) > 1 or (rule.head and not rule.partial):
+            if rule.reference_head:
                 yield module.finding(
                     rule.node,
                     "reference-head",

@@ -1,7 +1,7 @@
 """Reading regorus' syntax tree, the JSON of `Engine.get_ast_as_json` (upstream `src/ast.rs`, serialized by serde).
 
 An enum's value is a JSON object with one key, the variant (`{"Call": {…}}`); a variant that stands for source text has
-a `span`. Everything here walks with a stack of its own: a deeply nested policy must not exhaust Python's.
+a `span`. Everything here walks with a stack of its own.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from aioc_opa.engines.rego_guard.finding import Finding
+from aioc_opa.errors import PolicyLoadError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,8 +48,16 @@ class Module:
 
 
 def parse(ast_json: str) -> tuple[Module, ...]:
-    """The modules of an engine's `get_ast_as_json`."""
-    return tuple(_module(entry) for entry in json.loads(ast_json))
+    """The modules of an engine's `get_ast_as_json`.
+
+    Raises:
+        PolicyLoadError: an expression is nested more deeply than Python's JSON decoder goes.
+    """
+    try:
+        entries = json.loads(ast_json)
+    except RecursionError as error:
+        raise PolicyLoadError("the policy has an expression that is nested too deeply to be checked") from error
+    return tuple(_module(entry) for entry in entries)
 
 
 def _module(entry: Tree) -> Module:
