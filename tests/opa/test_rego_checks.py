@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+from importlib import resources
 from typing import TYPE_CHECKING
 
 import pytest
 
 from aioc_opa.core.reasons import ALLOWED, NO_RULE_ALLOWS, RESERVED
 from aioc_opa.models.json_schemas import contract_schemas
+from aioc_opa.packs.lint.builtins import permitted_builtins
 from aioc_opa.packs.lint.runner import lint_policy
 
 if TYPE_CHECKING:
@@ -110,6 +112,11 @@ def test_capabilities_are_those_of_the_pinned_opa(repository: Path, opa_binary: 
     source = generator.read_text()
     left_out = current.keys() - names - nondeterministic
     assert all(f'"{name}"' in source for name in left_out), "run scripts/generate-capabilities"
+
+
+def test_what_the_embedded_engine_allows_is_in_the_capabilities() -> None:
+    embedded = resources.files("aioc_opa").joinpath("engines", "rego_guard", "builtins.json")
+    assert json.loads(embedded.read_text())["allowed"].keys() <= permitted_builtins()
 
 
 def test_reserved_words_of_the_library_are_those_of_the_runtime(opa_binary: Path, repository: Path) -> None:

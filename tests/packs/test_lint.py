@@ -202,6 +202,12 @@ def test_builtin_not_permitted(lint: Linter, call: str) -> None:
     assert lint.body(call) == ["builtin-not-permitted"]
 
 
+def test_builtin_that_only_a_server_has_warns(lint: Linter) -> None:
+    lint.write({"mine.rego": f"{HEAD}{SOUND}\n_helper if io.jwt.decode(input.agentName)\n"})
+    (finding,) = lint.findings()
+    assert (finding.rule, finding.severity) == ("builtin-not-embedded", "warning")
+
+
 def test_builtins_and_functions_that_are_permitted(lint: Linter) -> None:
     lint.write(
         {
