@@ -7,6 +7,7 @@ import logging
 import os
 import shutil
 import stat
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -287,6 +288,18 @@ def test_a_folder_is_loaded_by_the_loader(start: Start, tmp_path: Path) -> None:
     assert engine.evaluate(DecisionPath("acme/answer"), QUESTION, deadline()).result == 42
     assert engine.evaluate(DecisionPath("not"), QUESTION, deadline()).result is UNDEFINED
     assert sorted(path.name for path in (folder(engine) / "local" / "acme").iterdir()) == ["a.rego"]
+
+
+def test_the_staged_data_is_what_opa_itself_reads_from_the_folder(
+    start: Start, opa_binary: Path, repository: Path
+) -> None:
+    paths = [DecisionPath("aioc/owners"), DecisionPath("aioc/lib"), DecisionPath("aioc/packs/airline/manifest")]
+    engine = start(repository / "rego", decision_paths=paths)
+    command = [opa_binary, "eval", "--format=json", "--ignore=*_test.rego", "--bundle", repository / "rego"]
+    for path in paths:
+        done = subprocess.run([*command, path.rule], capture_output=True, check=True)
+        (result,) = json.loads(done.stdout)["result"]
+        assert engine.evaluate(path, b'{"input":{}}', deadline()).result == result["expressions"][0]["value"]
 
 
 def program(path: Path, otherwise: str) -> Path:
