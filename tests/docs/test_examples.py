@@ -78,7 +78,15 @@ def test_python_examples_type_check(tmp_path: Path) -> None:
         file.write_text("\n".join(lines) + "\n")
         files.append(file)
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "--follow-imports=silent", *map(str, files)],
+        [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--config-file",
+            str(ROOT / "pyproject.toml"),
+            "--follow-imports=silent",
+            *map(str, files),
+        ],
         cwd=ROOT,
         env=os.environ | {"MYPY_CACHE_DIR": str(ROOT / ".mypy_cache")},
         capture_output=True,
@@ -99,7 +107,10 @@ def test_rego_passes_opa_check_strict(block: Block, tmp_path: Path, opa_binary: 
     module.parent.mkdir(parents=True, exist_ok=True)
     module.write_text(block.text)
     # As authors do: a name that is not in the contract fails, for the schema's objects are closed.
-    for command in (["check", "--strict", "--schema", str(ROOT / "schemas"), str(policy)], ["fmt", "--fail", str(module)]):
+    for command in (
+        ["check", "--strict", "--schema", str(ROOT / "schemas"), str(policy)],
+        ["fmt", "--fail", str(module)],
+    ):
         done = subprocess.run([str(opa_binary), *command], capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{block.place}: opa {command[0]}: {done.stderr}"
 

@@ -2,7 +2,7 @@
 
 Addresses and keys that stand in the documents are made real here, and only here:
 
-- port 8181 is a free one;
+- ports 8181 and 8282 are free ones;
 - a command that ends in ``&`` is a server: what follows waits until it answers;
 - the files of `KEYS` lie in ``keys/``: a certificate authority, a client's certificate, a token, a signing key.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tests.docs.blocks import Block
 
 COPIED: Final = ("rego", "schemas", "examples", "docker-compose.yml", "tests/vectors", "tests/policies")
-PORT: Final = "8181"
+PORTS: Final = ("8181", "8282")
 _SECONDS: Final = 120.0
 
 
@@ -39,7 +39,7 @@ class Workspace:
 
     def __init__(self, folder: Path, opa_binary: Path) -> None:
         self.folder = folder
-        self.port = str(free_port())
+        self.ports = {port: str(free_port()) for port in PORTS}
         self._sessions: list[int] = []
         for name in COPIED:
             target = folder / name
@@ -54,7 +54,9 @@ class Workspace:
         (tools / "opa").symlink_to(opa_binary)
         self.environment = {
             "HOME": str(folder),
-            "PATH": os.pathsep.join((str(tools), str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin")),
+            "PATH": os.pathsep.join(
+                (str(tools), str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin")
+            ),
             "AIOC_OPA_BIN": str(opa_binary),
             "LANG": "C.UTF-8",
             "TMPDIR": os.environ.get("TMPDIR", "/tmp"),
@@ -78,17 +80,21 @@ class Workspace:
         said = log.read_text(encoding="utf-8", errors="replace")
         assert status == 0, f"{block.place}: exit status {status}:\n{block.text}\n{said}"
         if block.text.rstrip().endswith("&"):
-            self._wait(block, log)
+            for port in self.ports.values():
+                if port in self.real(block.text):
+                    self._wait(int(port), block, log)
         return said
 
     def real(self, text: str) -> str:
-        return text.replace(PORT, self.port)
+        for stated, port in self.ports.items():
+            text = text.replace(stated, port)
+        return text
 
-    def _wait(self, block: Block, log: Path) -> None:
+    def _wait(self, port: int, block: Block, log: Path) -> None:
         end = time.monotonic() + _SECONDS
         while True:
             try:
-                socket.create_connection(("127.0.0.1", int(self.port)), timeout=1).close()
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
             except OSError:
                 assert time.monotonic() < end, f"{block.place}: no server came up: {log.read_text()}"
                 time.sleep(0.02)
@@ -112,6 +118,9 @@ def _write_keys(folder: Path) -> None:
     authority.cert_pem.write_to_path(str(folder / "ca.pem"))
     client = authority.issue_cert("support-service")
     client.private_key_and_cert_chain_pem.write_to_path(str(folder / "client.pem"))
+    server = authority.issue_cert("localhost", "127.0.0.1")
+    server.cert_chain_pems[0].write_to_path(str(folder / "server.pem"))
+    server.private_key_pem.write_to_path(str(folder / "server.key"))
     (folder / "opa-token").write_text("s3cret-token\n")
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     (folder / "signing.pem").write_bytes(
