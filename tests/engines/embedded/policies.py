@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aioc_opa.engines.deadline import Deadline
 from aioc_opa.engines.protocol import DecisionPath
