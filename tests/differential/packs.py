@@ -6,8 +6,9 @@ missing or of the wrong type. Everything that a load check refuses is left out, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from tests.differential.terms import LISTS, NUMBERS, TABLES, TAGS, TEXTS, TermWriter
 from tests.differential.trap_conditions import trap_conditions
 from tests.differential.values import Trap, Values
 
@@ -16,16 +17,6 @@ if TYPE_CHECKING:
 
 PACKAGE: Final = "aioc.packs.fuzz"
 PATH: Final = "aioc/packs/fuzz/decision"
-
-_ARGUMENTS: Final = "input.parsedArguments"
-_CONTEXT: Final = "input.runContext.context"
-_NUMBERS: Final = (f"{_ARGUMENTS}.amount", f"{_ARGUMENTS}.quantity", f"{_CONTEXT}.limit", "data.fuzz.limits.default")
-_TEXTS: Final = (f"{_ARGUMENTS}.code", f"{_ARGUMENTS}.name", f"{_CONTEXT}.user.role", f"{_CONTEXT}.user.id")
-_LISTS: Final = (f"{_ARGUMENTS}.items", f"{_CONTEXT}.bookings")
-_TAGS: Final = (f"{_ARGUMENTS}.tags", f"{_CONTEXT}.user.groups", "data.fuzz.blocked")
-_TABLES: Final = ("data.fuzz.limits", f"{_CONTEXT}.limits", f"{_ARGUMENTS}.options")
-_OTHERS: Final = (f"{_ARGUMENTS}.flag", f"{_CONTEXT}.nowhere", f"{_ARGUMENTS}.options.deep.deeper", _ARGUMENTS)
-_FIELDS: Final = ("sku", "price", "quantity", "tags", "status", "zz")
 
 _TAIL: Final = """
 default effect := "deny"
@@ -50,15 +41,13 @@ allow contains "never" if false
 """
 
 
-class PackGenerator:
+class PackGenerator(TermWriter):
     """Writes packs; seeded by its `Values`."""
 
     def __init__(self, values: Values) -> None:
-        self.values = values
-        self.random = values.random
+        super().__init__(values)
         self.booleans: list[str] = []
         self.functions: list[str] = []
-        self.names = 0
 
     def module(self) -> str:
         """The source of one pack."""
@@ -67,29 +56,6 @@ class PackGenerator:
         rules += [self.verdict(effect) for effect in ("deny", "deny", "hold", "allow", "allow")]
         imported = "" if Trap.NOT_IMPORT in self.values.traps else "import future.keywords.not\n"
         return f"package {PACKAGE}\n\n{imported}\n" + "\n\n".join(rules) + "\n" + _HEADS + _TAIL
-
-    def pick(self, options: tuple[Any, ...] | list[Any]) -> Any:
-        """One of `options`."""
-        return self.random.choice(options)
-
-    def fresh(self, prefix: str) -> str:
-        """A name that is not used yet."""
-        self.names += 1
-        return f"{prefix}{self.names}"
-
-    def literal(self) -> str:
-        """A constant."""
-        return self.pick(
-            ('"gold"', '"a"', '"code"', '""', "0", "1", "100", "-1", "2.25", "true", "false", "null", "[]", "{}")
-        )
-
-    def text_constant(self) -> str:
-        """A constant text."""
-        return self.pick(('"gold"', '"a"', '"A"', '"code"', '""', '"/ws"', '"12"', '"é"', '"a-b"'))
-
-    def comparison(self) -> str:
-        """An operator."""
-        return self.pick(("==", "!=", "<", "<=", ">", ">="))
 
     def helper(self) -> str:
         """A rule that later ones may use."""
@@ -141,18 +107,18 @@ class PackGenerator:
     def collected(self) -> str:
         name = self.fresh("found")
         self.booleans += [f"count({name}) > 0", f"count({name}) == 0", f'"a" in {name}']
-        return f"{name} contains v if {{\n\tsome e in {self.pick(_LISTS + _TAGS)}\n\t{self.condition_on('e')}\n\tv := {self.expression_on('e')}\n}}"
+        return f"{name} contains v if {{\n\tsome e in {self.pick(LISTS + TAGS)}\n\t{self.condition_on('e')}\n\tv := {self.expression_on('e')}\n}}"
 
     def keyed(self) -> str:
         name = self.fresh("table")
-        self.booleans += [f"{name}.gold {self.comparison()} {self.literal()}", f"{name}[{self.pick(_TEXTS)}]"]
-        return f"{name}[k] := v if {{\n\tsome k, v in {self.pick(_TABLES)}\n\t{self.condition_on('v')}\n}}"
+        self.booleans += [f"{name}.gold {self.comparison()} {self.literal()}", f"{name}[{self.pick(TEXTS)}]"]
+        return f"{name}[k] := v if {{\n\tsome k, v in {self.pick(TABLES)}\n\t{self.condition_on('v')}\n}}"
 
     def grouped(self) -> str:
         name = self.fresh("groups")
-        self.booleans += [f"count({name}.a) > 1", f"{name}[{self.pick(_TEXTS)}]", f"not 1 in {name}.gold"]
+        self.booleans += [f"count({name}.a) > 1", f"{name}[{self.pick(TEXTS)}]", f"not 1 in {name}.gold"]
         return (
-            f"{name}[k] contains v if {{\n\tsome e in {self.pick(_LISTS)}\n\t{self.condition_on('e')}\n"
+            f"{name}[k] contains v if {{\n\tsome e in {self.pick(LISTS)}\n\t{self.condition_on('e')}\n"
             f"\tk := e.sku\n\tv := {self.expression_on('e')}\n}}"
         )
 
@@ -162,7 +128,7 @@ class PackGenerator:
         if Trap.PARTIAL_HEAD in self.values.traps and self.random.random() < 0.7:
             return (
                 f'{effect} contains {{"code": "{code}", "item": e.sku}} if {{\n'
-                f"\tsome e in {self.pick(_LISTS)}\n\t{self.condition_on('e')}\n}}"
+                f"\tsome e in {self.pick(LISTS)}\n\t{self.condition_on('e')}\n}}"
             )
         shape = self.random.randrange(4)
         if shape == 0:
@@ -172,17 +138,13 @@ class PackGenerator:
         if shape == 2:
             return f'{effect} contains v if {{\n{self.body()}\n\tv := {{"code": "{code}", "seen": {self.expression_on(self.anything())}}}\n}}'
         return (
-            f"{effect} contains v if {{\n\tsome e in {self.pick(_LISTS)}\n\t{self.condition_on('e')}\n"
+            f"{effect} contains v if {{\n\tsome e in {self.pick(LISTS)}\n\t{self.condition_on('e')}\n"
             f'\tv := {{"code": "{code}", "item": {self.expression_on("e")}}}\n}}'
         )
 
     def body(self) -> str:
         """One to three conditions, a line each."""
         return "\n".join(f"\t{self.condition()}" for _ in range(self.random.choice((1, 1, 2, 2, 3))))
-
-    def anything(self) -> str:
-        """A reference, of whatever kind."""
-        return self.pick(_NUMBERS + _TEXTS + _LISTS + _TAGS + _TABLES + _OTHERS)
 
     def condition(self) -> str:
         """One line of a body."""
@@ -199,32 +161,32 @@ class PackGenerator:
         name = self.fresh("e")
         return self.pick(
             (
-                f"some {name} in {self.pick(_LISTS + _TAGS)}\n\t{self.condition_on(name)}",
-                f"every {name} in {self.pick(_LISTS + _TAGS)} {{\n\t\t{self.condition_on(name)}\n\t}}",
-                f'some {name}, v{name} in {self.pick(_TABLES)}\n\t{self.condition_on(f"v{name}")}\n\t{name} != "a"',
+                f"some {name} in {self.pick(LISTS + TAGS)}\n\t{self.condition_on(name)}",
+                f"every {name} in {self.pick(LISTS + TAGS)} {{\n\t\t{self.condition_on(name)}\n\t}}",
+                f'some {name}, v{name} in {self.pick(TABLES)}\n\t{self.condition_on(f"v{name}")}\n\t{name} != "a"',
                 f"{name} := {self.anything()}\n\t{self.condition_on(name)}",
-                f'{name} := {{t | some t in {self.pick(_TAGS)}}}\n\tcount({name} & {{"a", "gold"}}) {self.comparison()} 1',
+                f'{name} := {{t | some t in {self.pick(TAGS)}}}\n\tcount({name} & {{"a", "gold"}}) {self.comparison()} 1',
             )
         )
 
     def positive(self) -> str:
         """A condition that binds nothing, and so may be negated."""
         options: list[Callable[[], str]] = [
-            lambda: self.condition_on(self.pick(_NUMBERS)),
-            lambda: self.condition_on(self.pick(_TEXTS)),
+            lambda: self.condition_on(self.pick(NUMBERS)),
+            lambda: self.condition_on(self.pick(TEXTS)),
             lambda: self.condition_on(self.anything()),
-            lambda: f"{self.pick(_TEXTS)} in {self.pick(_TAGS)}",
-            lambda: f"{self.pick(_TEXTS)} in {{{self.text_constant()}, {self.text_constant()}}}",
-            lambda: f"{self.pick(_TABLES)}[{self.pick(_TEXTS)}] {self.comparison()} {self.pick(_NUMBERS)}",
-            lambda: f"{self.pick(_NUMBERS)} {self.comparison()} {self.pick(_NUMBERS)}",
+            lambda: f"{self.pick(TEXTS)} in {self.pick(TAGS)}",
+            lambda: f"{self.pick(TEXTS)} in {{{self.text_constant()}, {self.text_constant()}}}",
+            lambda: f"{self.pick(TABLES)}[{self.pick(TEXTS)}] {self.comparison()} {self.pick(NUMBERS)}",
+            lambda: f"{self.pick(NUMBERS)} {self.comparison()} {self.pick(NUMBERS)}",
             lambda: (
-                f"count([e | some e in {self.pick(_LISTS)}; {self.condition_on('e')}]) {self.comparison()} {self.random.randrange(3)}"
+                f"count([e | some e in {self.pick(LISTS)}; {self.condition_on('e')}]) {self.comparison()} {self.random.randrange(3)}"
             ),
             lambda: (
-                f"count({{e.sku | some e in {self.pick(_LISTS)}; {self.condition_on('e')}}}) {self.comparison()} {self.random.randrange(3)}"
+                f"count({{e.sku | some e in {self.pick(LISTS)}; {self.condition_on('e')}}}) {self.comparison()} {self.random.randrange(3)}"
             ),
             lambda: (
-                f"sum([round(e.price * 100) | some e in {self.pick(_LISTS)}]) {self.comparison()} {self.pick(_NUMBERS)}"
+                f"sum([round(e.price * 100) | some e in {self.pick(LISTS)}]) {self.comparison()} {self.pick(NUMBERS)}"
             ),
         ]
         if self.booleans:
@@ -232,96 +194,3 @@ class PackGenerator:
         if self.functions:
             options += [lambda: f"{self.pick(self.functions)}({self.anything()})"] * 3
         return self.pick(options)()
-
-    def condition_on(self, term: str) -> str:
-        """A condition on a term; binds nothing. Mostly of a kind that cannot err: an error decides everything."""
-        options = [self._any_condition]
-        if term in _NUMBERS:
-            options = [self._any_condition, self._number_condition, self._number_condition]
-        elif term in _TEXTS:
-            options = [self._any_condition, self._text_condition, self._text_condition]
-        elif self.random.random() < 0.08:
-            options = [self._number_condition, self._text_condition]
-        return self.pick(options)(term)
-
-    def _any_condition(self, term: str) -> str:
-        field = self.pick(_FIELDS)
-        return self.pick(
-            (
-                f"{term} {self.comparison()} {self.literal()}",
-                f"{term}.{field} {self.comparison()} {self.literal()}",
-                f"{term}.{field} {self.comparison()} {self.pick(_NUMBERS)}",
-                f"not {term}.{field} == {self.literal()}",
-                f"not {term}.{field}",
-                f"is_string({term})",
-                f"not is_number({term})",
-                f"is_object({term}.{field})",
-                f"not {term} in {{{self.literal()}, {self.literal()}}}",
-                f"{self.text_constant()} in {term}",
-                f"not {self.text_constant()} in {term}.tags",
-                f"{term}[0] {self.comparison()} {self.literal()}",
-                f"not {term}.{field}[0]",
-                f"max([{term}, 1]) {self.comparison()} {self.literal()}",
-                f'type_name({term}) == "{self.pick(("string", "object", "number"))}"',
-                f"{term} == {self.anything()}",
-                f"{{{term}, 1}} == {{1, {self.literal()}}}",
-                f"[{term}, 1] != [{self.literal()}, 1]",
-                term,
-            )
-        )
-
-    def _number_condition(self, term: str) -> str:
-        return self.pick(
-            (
-                f"round({term} * 100) {self.comparison()} 5000",
-                f"{term} + 1 {self.comparison()} {self.pick(_NUMBERS)}",
-                f"{term} - {self.pick(_NUMBERS)} {self.comparison()} 0",
-                f"not {term} * 2 > {self.pick(_NUMBERS)}",
-                f"abs({term}) {self.comparison()} 3",
-                f"not {term} + 1 > 3",
-            )
-        )
-
-    def _text_condition(self, term: str) -> str:
-        return self.pick(
-            (
-                f"count({term}) {self.comparison()} {self.random.randrange(4)}",
-                f"startswith({term}, {self.text_constant()})",
-                f"not startswith({term}, {self.text_constant()})",
-                f"contains({term}, {self.text_constant()})",
-                f"not endswith({term}, {self.text_constant()})",
-                f"lower({term}) == {self.text_constant()}",
-                f"regex.match(`^[a-z]{{1,4}}$`, {term})",
-                f"not regex.match(`[0-9]`, {term})",
-                f'{self.text_constant()} in split({term}, "a")',
-                f'replace({term}, "a", "b") == {self.text_constant()}',
-            )
-        )
-
-    def expression_on(self, term: str) -> str:
-        """A value made of a term."""
-        field = self.pick(_FIELDS)
-        safe = (
-            term,
-            f"{term}.{field}",
-            f"{term}.{field}",
-            f"[{term}, {self.literal()}]",
-            f'{{"is": {term}.{field}}}',
-            f"{{x | some x in {self.pick(_TAGS)}; x != {term}}}",
-            f"[x.{field} | some x in {self.pick(_LISTS)}]",
-            f"type_name({term})",
-        )
-        may_err = (
-            f'object.get({term}, "{field}", {self.literal()})',
-            f"lower({term})",
-            f"count({term})",
-            f'concat("-", [{term}, "a"])',
-            f"[x.sku | some x in {term}]",
-            f"sort({term})",
-            f"object.keys({term})",
-            f'split({term}, "a")',
-            f"round({term})",
-            f"trim_space({term})",
-            f"substring({term}, 0, 2)",
-        )
-        return self.pick(safe if self.random.random() < 0.85 else may_err)
