@@ -23,7 +23,7 @@ from aioc_opa.packs.names import is_pack_name
 from aioc_opa.packs.needs_schema import NeedsSchemaError
 from aioc_opa.packs.pack_manifest import DEFAULT_PACK, PackManifest, read_manifests, read_owners
 from aioc_opa.packs.routes_data import data_statements, namespaces
-from aioc_opa.packs.routes_needs import NeedsWriter, literal, member, without_descriptions
+from aioc_opa.packs.routes_needs import NeedsWriter, among, literal, without_descriptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -174,10 +174,7 @@ def _by_context(manifest: PackManifest) -> list[tuple[list[str], JsonObject]]:
 
 
 def _governs(tools: Iterable[str]) -> str:
-    names = sorted(tools)
-    if len(names) == 1:
-        return f"input.toolName == {literal(names[0])}"
-    return f"input.toolName {member(map(literal, names), chr(9))}"
+    return among("input.toolName", list(tools), "\t")
 
 
 def _rule(name: str, *body: str) -> str:

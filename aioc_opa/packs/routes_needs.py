@@ -46,6 +46,12 @@ def member(values: Iterable[str], indent: str) -> str:
     return f"in {{\n{lines}{indent}}}"
 
 
+def among(value: str, options: list[JsonValue], indent: str) -> str:
+    """An expression that is true when `value` is one of `options`."""
+    literals = {literal(option) for option in options}
+    return f"{value} == {literals.pop()}" if len(literals) == 1 else f"{value} {member(literals, indent)}"
+
+
 def reference(base: str, key: str) -> str:
     """``base.key``, or ``base["key"]``."""
     return f"{base}.{key}" if is_identifier(key) else f"{base}[{literal(key)}]"
@@ -87,9 +93,9 @@ class NeedsWriter:
         enum = schema.get("enum")
         if not any(keyword in schema for keyword in _STRUCTURE):
             if isinstance(enum, list) and not types:
-                return f"{value} {member((literal(item) for item in enum), indent)}"
+                return among(value, enum, indent)
             if enum is None and not types:
-                return f"routing.is_anything({value})"
+                return f"type_name({value})"  # a builtin: true of whatever is there
             if enum is None and len(types) == 1:
                 return f"{_TYPE_TESTS[types[0]]}({value})"
         return f"{self._fits(schema)}({value})"
@@ -107,7 +113,7 @@ class NeedsWriter:
         body = [f"{_TYPE_TESTS[kind]}(value)"]
         enum = schema.get("enum")
         if isinstance(enum, list):
-            body.append(f"value {member((literal(item) for item in enum), chr(9))}")
+            body.append(among("value", enum, "\t"))
         if kind == "array" and isinstance(items := schema.get("items"), dict):
             body.append(f"every item in value {{\n\t\t{self.check(items, 'item', chr(9) * 2)}\n\t}}")
         if kind == "object":
@@ -148,7 +154,7 @@ class NeedsWriter:
         keys: JsonValue = list(known)
         name = _name("_rest_fits", {"known": keys, "schema": additional})
         if name not in self._functions:
-            declared = _function(f"{name}(key, _)", [f"key {member(map(literal, known), chr(9))}"])
+            declared = _function(f"{name}(key, _)", [among("key", list(known), "\t")])
             other = _function(f"{name}(_, item)", [self.check(additional, "item", "\t")])
             self._functions[name] = f"{declared}\n{other}"
         return name

@@ -41,7 +41,7 @@ def metadata_missing(policy: LintedPolicy, module: Module) -> Iterator[Finding]:
             if rule_name(rule) in VERDICT_SETS and (module.file, line_of(rule)) not in policy.annotated:
                 yield _metadata_missing(module, rule_line(rule), rule_name(rule))
         return
-    named = {rule_name(rule) for rule in rules if (module.file, line_of(rule)) in policy.annotated}
+    named = {rule_name(rule) for rule in module.rules() if (module.file, line_of(rule)) in policy.annotated}
     first_line: dict[str, int] = {}
     for rule in rules:
         first_line.setdefault(rule_name(rule), rule_line(rule))

@@ -57,6 +57,6 @@ _allows contains verdict if some verdict in routes.allow
 
 _echoes := {key: input[key] | some key in ["kind", "proposalHash", "requestId"]}
 
-_version := {"policyVersion": routes.policy_version}
-
 default _version := {}
+
+_version := {"policyVersion": routes.policy_version}

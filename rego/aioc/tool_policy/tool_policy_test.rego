@@ -18,7 +18,8 @@ decide(routes) := decision if {
 }
 
 test_echoes_the_question if {
-	decide({"allow": {{"code": "fine"}}}) == object.union(echoes, {"decision": "allow", "reason": "allowed", "reasons": []})
+	allowed := object.union(echoes, {"decision": "allow", "reason": "allowed", "reasons": []})
+	decide({"allow": {{"code": "fine"}}}) == allowed
 }
 
 test_nothing_allows if {
@@ -98,7 +99,8 @@ test_typescript_shape if {
 	routes := {"require_approval": {object.union(hold, {"publicReason": "Ask."})}, "policy_version": "p/1"}
 	decision := tool_policy.decision_typescript with input as question with data.aioc.routes as routes
 	decision == {"decision": "require_approval", "reason": "big", "publicReason": "Ask.", "policyVersion": "p/1"}
-	allowed := tool_policy.decision_typescript with input as question with data.aioc.routes as {"allow": {{"code": "fine"}}}
+	allowing := {"allow": {{"code": "fine"}}}
+	allowed := tool_policy.decision_typescript with input as question with data.aioc.routes as allowing
 	allowed == {"decision": "allow", "reason": "allowed"}
 	denied := tool_policy.decision_typescript with input as question with data.aioc.routes as {"deny": {{"code": "over"}}}
 	denied == {"decision": "deny", "reason": "over"}

@@ -33,10 +33,9 @@ _approvers(roles, separation) := {vote.personId |
 	_may_vote(vote.personId, separation)
 }
 
-_may_vote(_, separation) if separation == false
+_may_vote(_, false) := true
 
-_may_vote(person, separation) if {
-	separation == true
+_may_vote(person, true) if {
 	not person == input.approval.requestedBy
 	not person == input.principal.identity
 }

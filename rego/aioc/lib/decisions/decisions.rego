@@ -18,9 +18,9 @@ decide(denials, holds, allows) := _weigh(denied | _malformed(bad), held, permitt
 	bad := ((count(denials) + count(holds)) + count(allows)) - ((count(denied) + count(held)) + count(permitted))
 }
 
-_malformed(bad) := {{"code": "malformed_verdict"}} if bad > 0
+_malformed(0) := set()
 
-_malformed(bad) := set() if bad == 0
+_malformed(bad) := {{"code": "malformed_verdict"}} if bad > 0
 
 _weigh(denials, holds, _) := object.union(_explained(denials), {
 	"decision": "deny",
@@ -91,8 +91,5 @@ _metadata(verdicts) := {} if count({1 | some verdict in verdicts; verdict.metada
 _metadata(verdicts) := {"metadata": by_code} if {
 	codes := {verdict.code | some verdict in verdicts; verdict.metadata}
 	count(codes) > 0
-	by_code := {code: of_code |
-		some code in codes
-		of_code := [verdict.metadata | some verdict in verdicts; verdict.code == code]
-	}
+	by_code := {code: [verdict.metadata | some verdict in verdicts; verdict.code == code] | some code in codes}
 }

@@ -78,12 +78,14 @@ test_public_reasons_are_those_of_the_winning_effect_by_code if {
 		{"code": "a", "publicReason": "First."},
 		{"code": "c"},
 	}
-	decisions.decide(verdicts, {object.union(hold("d"), {"publicReason": "Hold."})}, set()).publicReason == "First. Second."
+	held := object.union(hold("d"), {"publicReason": "Hold."})
+	decisions.decide(verdicts, {held}, set()).publicReason == "First. Second."
 }
 
 test_public_reasons_that_are_too_long_together_are_the_first_alone if {
 	long := concat("", ["a" | some _ in numbers.range(1, 600)])
-	decision := decisions.decide({{"code": "a", "publicReason": "First."}, {"code": "b", "publicReason": long}}, set(), set())
+	verdicts := {{"code": "a", "publicReason": "First."}, {"code": "b", "publicReason": long}}
+	decision := decisions.decide(verdicts, set(), set())
 	decision.publicReason == concat(" ", ["First.", long])
 	too_long := decisions.decide({{"code": "a", "publicReason": long}, {"code": "b", "publicReason": long}}, set(), set())
 	too_long.publicReason == long

@@ -5,16 +5,13 @@ package aioc.lib.routing
 import future.keywords.not
 
 # METADATA
+# scope: document
 # title: The verdicts of a pack's rule
 # description: |
 #   A rule that is no set, `deny := true` say, would give none to `some … in`: it gives one that is malformed instead.
 verdicts(rule) := rule if is_set(rule)
 
 verdicts(rule) := {null} if not is_set(rule)
-
-# METADATA
-# title: True of every value that there is, null and false included
-is_anything(_) := true
 
 # METADATA
 # title: True of a number without a fraction

@@ -14,13 +14,6 @@ test_a_rule_that_is_no_set_gives_a_malformed_verdict if {
 	}
 }
 
-test_anything_is_there_if_it_is_defined if {
-	every value in [null, false, 0, "", [], {}] {
-		routing.is_anything(value)
-	}
-	not routing.is_anything(input.nothing) with input as {}
-}
-
 test_integers if {
 	every number in [0, 1, -1, 1.0, 9007199254740991] {
 		routing.is_integer(number)

@@ -8,6 +8,7 @@ package aioc.lib.times
 import future.keywords.not
 
 # METADATA
+# scope: document
 # title: Whether a text is a date of the calendar, YYYY-MM-DD, of the years 1700 to 2199
 # description: Nanoseconds since 1970 fit 64 bits in those years.
 is_date(text) if {
@@ -32,7 +33,7 @@ is_date(text) if {
 
 # METADATA
 # title: The instant that an RFC 3339 text names, in nanoseconds since 1970
-# description: Upper-case T and Z, an offset, at most nine digits of fraction, no leap second. Undefined for anything else.
+# description: Upper-case T and Z, an offset, at most nine digits of fraction, no leap second; else undefined.
 instant(text) := time.parse_rfc3339_ns(text) if {
 	is_string(text)
 	regex.match(

@@ -19,7 +19,7 @@ test_plain_verdicts if {
 }
 
 test_garbage_is_no_verdict if {
-	every verdict in [null, true, false, 0, "over", [], {}, set(), ["code"], {"code": null}, {"code": 5}, {"code": ["a"]}] {
+	every verdict in [null, true, 0, "over", [], {}, set(), ["code"], {"code": null}, {"code": 5}, {"code": ["a"]}] {
 		not verdict_shapes.is_plain(verdict)
 		not verdict_shapes.is_hold(verdict)
 	}

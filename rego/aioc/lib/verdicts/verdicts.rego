@@ -25,7 +25,7 @@ hold(code) := {"code": code, "approval": default_approval}
 # METADATA
 # title: A verdict that holds the call until it is approved on terms of its own
 # description: |
-#   `approval` is {"approverRoles": [one or more], "quorum": persons, "separationOfDuties": bool, "ttlSeconds": seconds}.
+#   `approval` is {"approverRoles": [one or more], "quorum": persons, "separationOfDuties": bool, "ttlSeconds": n}.
 hold_with(code, approval) := {"code": code, "approval": approval}
 
 # METADATA
@@ -38,6 +38,6 @@ allow(code) := {"code": code}
 # description: |
 #   They are the library's data. Without them a hold has no terms, is malformed, and so denies: a missing table
 #   must not let a call through.
-default_approval := data.aioc.lib.approval_defaults
-
 default default_approval := {}
+
+default_approval := data.aioc.lib.approval_defaults
