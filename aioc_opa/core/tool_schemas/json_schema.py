@@ -92,13 +92,16 @@ class JsonSchemaTool:
             raise _rejection("json", "is not strict JSON") from None
         if type(value) is not dict:
             raise _rejection("type", "is not of type object")
+        budget = Budget(ARGUMENT_LIMITS.max_nodes)
         if self._plan is not None:
             try:
-                fill(self._plan, value, Budget(ARGUMENT_LIMITS.max_nodes))
+                fill(self._plan, value, budget)
             except FilledTooMuchError:
                 raise _rejection("default", "declared defaults would make too many values") from None
-        if self._meter.recursive and self._meter.exceeds(value):
-            raise _rejection("too_costly", "would take the schema too long to check; nest less")
+        # No value is shorter than one character and its separator.
+        values = len(raw_arguments) // 2 + 1 + ARGUMENT_LIMITS.max_nodes - budget.left
+        if not self._meter.is_cheap(values) and self._meter.exceeds(value):
+            raise _rejection("too_costly", "would take too long to check against this schema; send less")
         if not self._validator.is_valid(value):
             raise SchemaRejectionError([self._explain(value)])
         return value

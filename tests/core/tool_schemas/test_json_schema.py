@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import jsonschema_rs
 import pytest
 
-from aioc_opa.core.tool_schemas.json_schema import JsonSchemaTool
+from aioc_opa.core.tool_schemas.json_schema import _VALIDATORS, JsonSchemaTool
+from aioc_opa.core.tool_schemas.json_schema_issues import issue_of
 from aioc_opa.core.tool_schemas.protocol import NotCanonicalError, SchemaRejectionError
 from aioc_opa.errors import ArgumentIssue, ToolRegistrationError
 
@@ -55,7 +58,7 @@ def test_integer_accepts_a_number_without_fractional_part() -> None:
 
 @pytest.mark.parametrize("value", [True, False])
 @pytest.mark.parametrize("kind", ["integer", "number"])
-def test_booleans_are_not_numbers(kind: str, value: bool) -> None:  # noqa: FBT001 - parametrized
+def test_booleans_are_not_numbers(kind: str, value: bool) -> None:
     assert issue(tool(properties={"a": {"type": kind}}), {"a": value}).code == "type"
 
 
@@ -169,7 +172,19 @@ def test_false_schema_and_nested_places() -> None:
     assert (found.code, found.path, found.message) == ("falseSchema", ("a", 1, "b"), "must not be there")
 
 
-def test_a_keyword_without_a_sentence_is_named() -> None:
+@pytest.mark.parametrize(
+    ("keyword", "said"), [("backtrackLimitExceeded", "'backtrackLimitExceeded'"), ("new", "'new'")]
+)
+def test_a_keyword_without_a_sentence_is_named(keyword: str, said: str) -> None:
+    kind = SimpleNamespace(name=keyword, as_dict=lambda: {"error": "s3cret"})
+    error: Any = SimpleNamespace(kind=kind, instance_path=["a" * 200, 0])
+    found = issue_of(error)
+    assert found.code == keyword
+    assert said in found.message
+    assert found.path == ("a" * 80 + "…", 0)
+
+
+def test_items_that_a_draft_does_not_allow_are_an_issue() -> None:
     found = issue(
         JsonSchemaTool(
             {"$schema": DRAFTS[7], "type": "object", "properties": {"a": {"items": [{}], "additionalItems": False}}},
@@ -320,6 +335,14 @@ def test_recursion_that_does_not_double_takes_the_deepest_arguments() -> None:
     assert schema.parse(json.dumps(value)) == value
 
 
+def test_many_alternatives_for_many_values_are_bounded_too() -> None:
+    schema = tool(properties={"a": {"items": {"anyOf": [{"const": n} for n in range(2000)]}}})
+    assert schema.parse(json.dumps({"a": [1999] * 3000}))
+    assert issue(schema, {"a": [1999] * 40_000}).code == "too_costly"
+    text = json.dumps({"a": [1], "b": "x" * 900_000})  # long, but few values
+    assert schema.parse(text)["a"] == [1]
+
+
 def test_a_rejected_call_with_many_values_in_alternatives_is_not_explained_at_length() -> None:
     schema = tool(properties={"a": {"anyOf": [{"items": {"type": "string"}}, {"type": "string"}]}})
     assert issue(schema, {"a": [1] * 50_000}).code == "schema"
@@ -356,6 +379,29 @@ def test_a_schema_that_is_no_object_or_a_cycle_is_refused() -> None:
 @pytest.mark.parametrize("schema", [{"properties": []}, {"properties": {"a": {"type": "objct"}}}, {"required": "a"}])
 def test_a_schema_that_its_draft_refuses_is_refused(schema: Any) -> None:
     assert "not a valid schema" in refusal(**schema)
+
+
+def test_a_validator_that_cannot_be_built_is_a_refusal_and_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise jsonschema_rs.ReferencingError("s3cret")
+
+    monkeypatch.setitem(_VALIDATORS, 2020, fails)
+    assert refusal().endswith("not a usable schema: ReferencingError")
+
+
+def test_a_rejection_that_a_second_look_does_not_find_stays_one() -> None:
+    """The verdict is the one validation's; locating the place is for the message only."""
+
+    class Moody:
+        def is_valid(self, _: object) -> bool:
+            return False
+
+        def validate(self, _: object) -> None:
+            return None
+
+    schema = tool()
+    schema._validator = Moody()  # type: ignore[assignment]
+    assert issue(schema, {}).code == "schema"
 
 
 # -- rule 5: formats
