@@ -55,6 +55,11 @@ _CONDITIONS: Final[dict[Trap, tuple[str, ...]]] = {
         f"floor({_A}.amount) == 0",
         f'sprintf("%d", [{_A}.code]) == ""',
     ),
+    Trap.OBJECT_PATTERN: (
+        f'{{"gold": _}} = {_A}.options',
+        f'some {{"sku": _}} in {_A}.items',
+        f'[{{"status": _, "sku": _}}, _] = {_A}.items',
+    ),
     Trap.PANIC: ('time.parse_duration_ns(concat("", ["1", "."])) > 0', f'strings.count({_A}.name, "") > 0'),
 }
 

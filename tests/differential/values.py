@@ -26,6 +26,7 @@ class Trap(IntEnum):
     VALUE_WHERE_OPA_ERRS = 6
     ANOTHER_VALUE = 7
     PANIC = 8
+    OBJECT_PATTERN = 9
 
 
 _WORDS: Final = (

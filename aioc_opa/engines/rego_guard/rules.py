@@ -82,7 +82,7 @@ def _branches(bodies: list[Tree], yields: tuple[Tree, ...], keys: tuple[Tree, ..
 
 
 def pattern_names(node: Tree) -> Iterator[str]:
-    """Names in a pattern: ``[a, {"k": b}]``. Names inside calls and references bind nothing."""
+    """Names in a pattern: ``[a, [b]]``. Names in calls and references bind nothing; objects are refused as patterns."""
     stack = [node]
     while stack:
         name, body = variant(stack.pop())
@@ -90,8 +90,6 @@ def pattern_names(node: Tree) -> Iterator[str]:
             yield body["value"]
         elif name == "Array":
             stack.extend(body["items"])
-        elif name == "Object":
-            stack.extend(value for _, _, value in body["fields"])
 
 
 def assigned_names(query: Tree | None) -> frozenset[str]:
