@@ -74,7 +74,7 @@ def new_engine(modules: Mapping[str, str], data: JsonObject) -> Any:
         except RuntimeError as error:
             raise PolicyLoadError(
                 f"{path}: the embedded engine cannot read this module: {error_text(error)}"
-            ) from error
+            ) from None  # the error's own text is a backtrace
     try:
         engine.add_data_json(json.dumps(data))
     except RuntimeError as error:

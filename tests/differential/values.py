@@ -15,7 +15,7 @@ MISSING: Final = object()
 
 
 class Trap(IntEnum):
-    """The numbered differences of docs/embedded-engine.md."""
+    """The differences that load checks and generators know, numbered as in the comments of `rego_guard`."""
 
     NOT_IMPORT = 0
     PARTIAL_HEAD = 1

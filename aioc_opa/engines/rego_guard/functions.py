@@ -32,7 +32,7 @@ def check(scope: Scope) -> Iterator[Finding]:
 
 def _check_call(scope: Scope, module: Module, call: Tree) -> Iterator[Finding]:
     path = static_path(call["fcn"])
-    if path is None:
+    if path is None:  # regorus' parser wants a name; should a version take more, it is refused here
         yield module.finding(call, "function", "the function is computed", "name the function")
         return
     name = ".".join(path)

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from aioc_opa.engines.embedded import EmbeddedEngine
+from aioc_opa.engines.embedded_runtime import new_engine
+from aioc_opa.engines.rego_guard import findings_of
 from aioc_opa.errors import PolicyLoadError
 from tests.engines.embedded.policies import ask, policy
 
@@ -92,6 +94,8 @@ ACCEPTED = [
     "decision := substring(input.a, round(input.b), -1)\n",
     "decision := format_int(round(input.a * 100), 10)\n",
     "import data.lib.texts as t\n\ndecision := t.f(input.a)\n",
+    'decision := data.lib.texts["f"](input.a)\n',
+    'decision := {"a": {"b": 1}}[input.k][input.j]\n',
     "decision := own(input.a)\n\nown(x) := x\n",
     'decision if "a" in input.items\n',
     "decision if { some k, v in input.items; k != v }\n",
@@ -135,6 +139,14 @@ def test_many_findings_are_shown_in_order_and_cut() -> None:
 def test_a_computed_function_is_refused() -> None:
     with pytest.raises(PolicyLoadError):
         EmbeddedEngine(policy("decision := data.x[input.a](1)\n"))
+
+
+def test_findings_can_be_had_without_an_error_for_a_lint() -> None:
+    source = policy("decision := upper(input.a)\n").modules
+    engine = new_engine(source, {})
+    assert [(finding.file, finding.line, finding.rule) for finding in findings_of(engine.get_ast_as_json())] == [
+        ("m0.rego", 5, "builtin")
+    ]
 
 
 def test_a_policy_that_is_nested_too_deeply_to_be_checked_is_refused() -> None:
