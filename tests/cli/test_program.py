@@ -19,7 +19,7 @@ from aioc_opa.cli.terminal import cell, json_line, shown, stdout_console
 from tests.cli.conftest import Command, Files, call
 
 COMMANDS = [
-    ["authorize"], ["replay"], ["hash"], ["doctor"], ["schema", "export"], ["new", "pack"], ["routes"], ["lint"],
+    ["authorize"], ["replay"], ["hash"], ["doctor"], ["schema", "export"], ["new", "pack"], ["routes"], ["lint"], ["serve"],
 ]  # fmt: skip
 PROGRAM = Path(sys.executable).parent / "aioc-opa"
 
