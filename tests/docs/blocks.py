@@ -5,7 +5,6 @@
 `python`    executed, in order and in one namespace for each document; type-checked with mypy --strict
 `rego`      `opa check --strict` over the library; a file of its own when it names a package
 `json`      strict JSON; ``json NAME`` is also validated against schemas/NAME.json
-`yaml`      parsed
 `text`      shown only: pictures, and what needs a machine that is not here; ``text output`` is compared with what
             the command or example before it wrote
 `mermaid`   shown only
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-LANGUAGES: Final = ("sh", "python", "rego", "json", "yaml", "text", "mermaid")
+LANGUAGES: Final = ("sh", "python", "rego", "json", "text", "mermaid")
 _FENCE: Final = re.compile(r"^(?P<indent> *)```(?P<info>.*)$")
 
 
@@ -33,6 +32,7 @@ def documents() -> list[Path]:
     return [
         ROOT / "README.md",
         ROOT / "SECURITY.md",
+        ROOT / "rego" / "README.md",
         *sorted((ROOT / "docs").rglob("*.md")),
         *sorted((ROOT / "examples").glob("*/README.md")),
     ]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-import yaml
 
 from aioc_opa.core.strict_json import decode
 from tests.conftest import ROOT
@@ -121,8 +120,3 @@ def test_json_is_strict_and_of_the_contract_that_it_names(block: Block) -> None:
     if block.argument:
         schema = json.loads((ROOT / "schemas" / f"{block.argument}.json").read_text())
         jsonschema.validate(value, schema, cls=jsonschema.Draft202012Validator)
-
-
-@pytest.mark.parametrize("block", [b for path in DOCUMENTS for b in blocks(path, "yaml")], ids=lambda b: b.place)
-def test_yaml_can_be_read(block: Block) -> None:
-    assert yaml.safe_load(block.text) is not None
