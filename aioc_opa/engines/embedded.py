@@ -16,6 +16,7 @@ import asyncio
 import logging
 import os
 import threading
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -64,6 +65,9 @@ class _Owner:
     def __init__(self) -> None:
         self.closed = False
 
+    def close(self) -> None:
+        self.closed = True
+
 
 _threads: Final = _ThreadEngines()
 
@@ -85,6 +89,7 @@ class EmbeddedEngine:
     def __init__(self, policy: LoadedPolicy | Path, *, unsafe_without_load_checks: bool = False) -> None:
         loaded = load_policy(policy) if isinstance(policy, Path) else policy
         self._owner: Final = _Owner()
+        weakref.finalize(self, self._owner.close).atexit = False
         self._unsafe: Final = unsafe_without_load_checks
         self._modules: Final = dict(loaded.modules)
         self._data: Final = loaded.data
@@ -125,7 +130,7 @@ class EmbeddedEngine:
 
     def close(self) -> None:
         """Later questions are denied. Each thread drops its own engine when it next asks anything, or ends."""
-        self._owner.closed = True
+        self._owner.close()
 
     async def aclose(self) -> None:
         """As `close`."""

@@ -78,6 +78,15 @@ def test_a_thread_drops_the_engines_of_closed_owners_when_it_asks_again() -> Non
     assert second._owner in embedded._threads.by_owner
 
 
+def test_an_engine_that_nobody_holds_counts_as_closed() -> None:
+    first, second = EmbeddedEngine(policy("decision := 1\n")), EmbeddedEngine(policy("decision := 2\n"))
+    owner = first._owner
+    del first
+    gc.collect()
+    assert ask(second).result == 2
+    assert owner not in embedded._threads.by_owner
+
+
 def test_two_engines_in_one_thread_do_not_disturb_each_other() -> None:
     first, second = EmbeddedEngine(policy("decision := 1\n")), EmbeddedEngine(policy("decision := 2\n"))
     assert [ask(first).result, ask(second).result, ask(first).result] == [1, 2, 1]
