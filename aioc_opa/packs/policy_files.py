@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_MODULE_BYTES: Final = 32 * 1024 * 1024
 """One Rego module. Generated routes of 10,000 tools are the largest that were measured."""
 MAX_DATA_BYTES: Final = 128 * 1024 * 1024
-"""One ``data.json``. 100,000 identities take 13 MB (reference performance.md)."""
+"""One ``data.json``. 100,000 identities take 13 MB."""
 MAX_TOTAL_BYTES: Final = 512 * 1024 * 1024
 MAX_FILES: Final = 100_000
 MAX_ARCHIVE_BYTES: Final = 256 * 1024 * 1024

@@ -2,7 +2,7 @@
 
 They are made of positive statements only, and the routes ask `not fits(value)`: whatever is missing, of another type,
 or undefined makes the function undefined, and so denies. Generated rules rather than `json.match_schema`: both engines
-agree on them (reference embedded.md, 7), and nothing is compiled at run time.
+agree on them (docs/embedded-engine.md), and nothing is compiled at run time.
 
 Functions are named by the hash of what they check, so equal schemas share one and a change in one pack leaves the
 others' lines alone.

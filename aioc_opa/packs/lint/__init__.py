@@ -1,1 +1,1 @@
-"""Our Rego lint: what `opa check` and Regal cannot know (design 5; reference embedded.md)."""
+"""Our Rego lint: what `opa check` and Regal cannot know (design 5; docs/embedded-engine.md)."""

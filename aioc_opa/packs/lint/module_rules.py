@@ -19,7 +19,7 @@ VERDICT_SETS: Final = ("deny", "require_approval", "allow")
 _PACKS: Final = ("aioc", "packs")
 _COMPARISONS: Final = frozenset({"equal", "eq", "neq", "lt", "lte", "gt", "gte"})
 _ROUNDING: Final = frozenset({"ceil", "floor"})
-# Unicode classes in one engine, ASCII ones in the other (reference embedded.md, 4).
+# Unicode classes in one engine, ASCII ones in the other (docs/embedded-engine.md).
 _CLASS: Final = re.compile(r"(?<!\\)(?:\\\\)*(\\[dDwWsSbB]|\\Q|\[[^\]]*(?:&&|--))")
 
 
@@ -92,7 +92,7 @@ def not_import_missing(_: LintedPolicy, module: Module) -> Iterator[Finding]:
 
 
 def head_not_bound(_: LintedPolicy, module: Module) -> Iterator[Finding]:
-    """In a partial rule the head is a constant or a variable that the body binds (reference embedded.md, 1)."""
+    """In a partial rule the head is a constant or a variable that the body binds (docs/embedded-engine.md)."""
     if module.is_test:
         return
     for rule in module.rules():
@@ -116,7 +116,7 @@ def head_not_bound(_: LintedPolicy, module: Module) -> Iterator[Finding]:
 
 
 def fraction_compared(_: LintedPolicy, module: Module) -> Iterator[Finding]:
-    """Fractions are binary in one engine and decimal in the other (reference embedded.md, 2)."""
+    """Fractions are binary in one engine and decimal in the other (docs/embedded-engine.md)."""
     if module.is_test:
         return
     for call in calls(module.tree.get("rules", [])):
@@ -133,7 +133,7 @@ def fraction_compared(_: LintedPolicy, module: Module) -> Iterator[Finding]:
 
 
 def regex_class(_: LintedPolicy, module: Module) -> Iterator[Finding]:
-    """Classes that mean Unicode in one engine and ASCII in the other (reference embedded.md, 4)."""
+    """Classes that mean Unicode in one engine and ASCII in the other (docs/embedded-engine.md)."""
     for call in calls(module.tree.get("rules", [])):
         if not call.name.startswith("regex."):
             continue
