@@ -138,6 +138,7 @@ class EmbeddedEngine:
 
     def _ask(self, path: DecisionPath, question: str) -> str | None:
         """JSON text of the rule's value; None when it is undefined."""
+        engine = None
         try:
             engine = self._thread_engine()
             engine.set_input_json(question)
@@ -155,6 +156,9 @@ class EmbeddedEngine:
                 _threads.by_owner.pop(self._owner, None)
                 detail = f"{type(error).__name__}: {detail}"
             raise EngineFailureError(Reason.POLICY_EVALUATION_ERROR, detail) from error
+        finally:
+            # A traceback keeps this frame, and another thread's garbage collection may free it: without the engine.
+            del engine
 
     def _thread_engine(self) -> Any:
         engine = _threads.of(self._owner)

@@ -68,18 +68,26 @@ def new_engine(modules: Mapping[str, str], data: JsonObject) -> Any:
     engine = load_regorus().Engine()
     engine.set_policy_length_config(max_col=_MAX_COLUMNS, max_file_bytes=_MAX_FILE_BYTES, max_lines=_MAX_LINES)
     engine.set_gather_prints(True)
+    problem = _fill(engine, modules, data)
+    if problem is not None:
+        # A traceback keeps frames, and another thread's garbage collection may free them: not with an engine in them.
+        del engine
+        raise PolicyLoadError(problem)
+    return engine
+
+
+def _fill(engine: Any, modules: Mapping[str, str], data: JsonObject) -> str | None:
+    """Put modules and data into `engine`; what is wrong with them, or None."""
     for path, source in modules.items():
         try:
             engine.add_policy(path, source)
         except RuntimeError as error:
-            raise PolicyLoadError(
-                f"{path}: the embedded engine cannot read this module: {error_text(error)}"
-            ) from None  # the error's own text is a backtrace
+            return f"{path}: the embedded engine cannot read this module: {error_text(error)}"
     try:
         engine.add_data_json(json.dumps(data))
     except RuntimeError as error:
-        raise PolicyLoadError(f"the embedded engine cannot take the data: {error_text(error)}") from error
-    return engine
+        return f"the embedded engine cannot take the data: {error_text(error)}"
+    return None
 
 
 def error_text(error: BaseException) -> str:

@@ -17,6 +17,7 @@ from aioc_opa.core.engine_answer import EngineFailureError
 from aioc_opa.core.reasons import Reason
 from aioc_opa.engines import embedded
 from aioc_opa.engines.embedded import EmbeddedEngine
+from aioc_opa.errors import PolicyLoadError
 from tests.engines.embedded.policies import ask, policy
 
 if TYPE_CHECKING:
@@ -85,6 +86,32 @@ def test_an_engine_that_nobody_holds_counts_as_closed() -> None:
     gc.collect()
     assert ask(second).result == 2
     assert owner not in embedded._threads.by_owner
+
+
+@pytest.mark.parametrize("rule", ["decision", "other"])
+def test_the_traceback_of_a_deny_holds_no_engine_that_another_thread_could_drop(rule: str) -> None:
+    engine = EmbeddedEngine(policy('decision := startswith(input.text, "a")\n\nother := 1 + input.text\n'))
+    with pytest.raises(EngineFailureError) as caught:
+        ask(engine, {"text": []}, rule=rule)
+    assert not held_engines(caught.value)
+
+
+def test_the_traceback_of_a_refused_policy_holds_none_either() -> None:
+    for text in ("decision := {\n", "decision := upper(input.a)\n"):
+        with pytest.raises(PolicyLoadError) as caught:
+            EmbeddedEngine(policy(text))
+        assert not held_engines(caught.value)
+
+
+def held_engines(error: BaseException | None) -> list[Any]:
+    held = []
+    while error is not None:
+        traceback = error.__traceback__
+        while traceback is not None:
+            held += [value for value in traceback.tb_frame.f_locals.values() if isinstance(value, regorus.Engine)]
+            traceback = traceback.tb_next
+        error = error.__cause__ or error.__context__
+    return held
 
 
 def test_two_engines_in_one_thread_do_not_disturb_each_other() -> None:
