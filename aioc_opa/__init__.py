@@ -5,6 +5,7 @@ from aioc_opa.core.limits import JsonLimits
 from aioc_opa.core.reasons import Reason
 from aioc_opa.engines.embedded import EmbeddedEngine
 from aioc_opa.engines.local_opa import LocalOpaEngine
+from aioc_opa.engines.local_opa_signature import BundleVerification
 from aioc_opa.engines.opa_server import OpaServerEngine
 from aioc_opa.engines.opa_server_async import AsyncOpaServerEngine
 from aioc_opa.engines.protocol import DecisionPath
@@ -44,6 +45,7 @@ from aioc_opa.models.suspended_proposal import SuspendedHandoffProposal, Suspend
 from aioc_opa.models.tool_policy_input import ToolPolicyInput
 from aioc_opa.permit import Permit
 from aioc_opa.revision_gate import RevisionGate, UnsafeAnyRevision, UnsafeAnyRevisionWarning
+from aioc_opa.tool_lists import ToolDefinition, read_tool_list
 
 __all__ = [
     "AiocOpaError",
@@ -51,6 +53,7 @@ __all__ = [
     "ArgumentIssue",
     "AsyncOpaServerEngine",
     "AsyncToolGuard",
+    "BundleVerification",
     "ConfigurationError",
     "DecisionPath",
     "Denied",
@@ -83,10 +86,12 @@ __all__ = [
     "ToolArgumentsValidationError",
     "ToolCallApprovalRequiredError",
     "ToolCallPolicyDeniedError",
+    "ToolDefinition",
     "ToolExecutionError",
     "ToolGuard",
     "ToolPolicyInput",
     "ToolRegistrationError",
     "UnsafeAnyRevision",
     "UnsafeAnyRevisionWarning",
+    "read_tool_list",
 ]

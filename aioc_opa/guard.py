@@ -22,7 +22,7 @@ from aioc_opa.engines.deadline import Deadline
 from aioc_opa.engines.protocol import Engine
 from aioc_opa.errors import AiocOpaError, ConfigurationError
 from aioc_opa.guard_base import GuardBase
-from aioc_opa.guard_check import CheckReport, check_request, report
+from aioc_opa.guard_check import CheckReport, handoff_probe, judge_handoff_probe, report, tool_probe
 from aioc_opa.guard_core import Attempt
 from aioc_opa.guard_settings import GuardSettings, SettingsDict
 from aioc_opa.handoff_core import HandoffAttempt, begin_handoff, conclude_handoff
@@ -30,7 +30,9 @@ from aioc_opa.models.outcome import Allowed, Denied, HandoffAllowed, HandoffDeni
 
 if TYPE_CHECKING:
     from aioc_opa.core.engine_answer import EngineAnswer
+    from aioc_opa.core.json_value import JsonObject
     from aioc_opa.engines.protocol import DecisionPath
+    from aioc_opa.models.refusal_result import RefusalResult
     from aioc_opa.permit import PermittedCall
 
 
@@ -122,13 +124,38 @@ class ToolGuard(GuardBase):
             return attempt
         return conclude_handoff(attempt, self._ask(self.settings.handoff_path, attempt), self.settings)
 
-    def check(self) -> CheckReport:
+    def handoff(
+        self, to_agent_name: str, raw_payload: str | dict[str, Any], **options: Unpack[HandoffOptions]
+    ) -> JsonObject | RefusalResult:
+        """Decide a handoff and deliver the answer, as `call` does for tools.
+
+        Returns:
+            The payload that was judged, for the application to hand over; or a `RefusalResult` in mode ``tool_result``.
+
+        Raises:
+            ToolArgumentsValidationError: the payload is no strict JSON object; policy was not asked.
+            HandoffPolicyDeniedError: denied, in mode ``throw``.
+            HandoffApprovalRequiredError: a person must approve first, in mode ``throw``.
+        """
+        outcome = self.authorize_handoff(to_agent_name, raw_payload, **options)
+        if isinstance(outcome, HandoffAllowed):
+            return outcome.payload
+        return deliver(outcome, self.settings.result_mode)
+
+    def check(self, *, handoffs: bool = False) -> CheckReport:
         """Ask the engine for a probe decision, and say in words what is wrong with this set-up.
+
+        Args:
+            handoffs: ask for a probe handoff too, at the handoff path.
 
         Raises:
             GuardCheckError: this guard could not allow anything, or allows what nobody owns.
         """
-        attempt = check_request(self._core, Deadline.after(self.settings.deadline))
+        deadline = Deadline.after(self.settings.deadline)
+        if handoffs:
+            probe = handoff_probe(self.settings, deadline)
+            judge_handoff_probe(self._core, self._engine.name, probe, self._ask(self.settings.handoff_path, probe))
+        attempt = tool_probe(self._core, deadline)
         return report(self._core, self._engine.name, attempt, self._ask(self.settings.tool_path, attempt))
 
     def _ask(self, path: DecisionPath, attempt: Attempt | HandoffAttempt) -> EngineAnswer | BaseException:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from aioc_opa.call_request import CallRequest
 from aioc_opa.core.fingerprint import tool_proposal_hash
@@ -17,13 +17,15 @@ from aioc_opa.core.preparation import PreparedCall
 from aioc_opa.core.reasons import Reason
 from aioc_opa.errors import GuardCheckError
 from aioc_opa.guard_core import Attempt, GuardCore
+from aioc_opa.handoff_core import HandoffAttempt, begin_handoff
 from aioc_opa.judgement import RefusalError, judge
-from aioc_opa.models.outcome import Question
+from aioc_opa.models.outcome import HandoffDenied, Question
 from aioc_opa.revision_gate import UnsafeAnyRevision
 
 if TYPE_CHECKING:
     from aioc_opa.core.engine_answer import EngineAnswer
     from aioc_opa.engines.deadline import Deadline
+    from aioc_opa.guard_settings import GuardSettings
 
 PROBE_TOOL: Final = "aioc_opa_probe"
 
@@ -36,7 +38,10 @@ _ADVICE: Final = {
     ),
     Reason.POLICY_BINDING_MISMATCH: "the answer from {rule} does not echo the question: something answers from a cache",
     Reason.POLICY_EVALUATION_ERROR: "evaluating {rule} fails: run `opa check --strict` and `opa test` on the policy",
-    Reason.POLICY_UNAVAILABLE: "the engine cannot be reached, or is no OPA: is it running, at this address?",
+    Reason.POLICY_UNAVAILABLE: (
+        "the engine cannot be reached, is no OPA, or refuses us: is it running, at this address, and does its "
+        "system.authz let this token ask for {rule}?"
+    ),
     Reason.POLICY_TIMEOUT: "the engine did not answer within the deadline",
     Reason.POLICY_REVISION_REJECTED: "the policy revision in force is not one that this guard accepts",
 }
@@ -63,7 +68,7 @@ class CheckReport:
     duration_ms: float
 
 
-def check_request(core: GuardCore, deadline: Deadline) -> Attempt:
+def tool_probe(core: GuardCore, deadline: Deadline) -> Attempt:
     """The probe question.
 
     Raises:
@@ -110,30 +115,60 @@ def check_request(core: GuardCore, deadline: Deadline) -> Attempt:
     )
 
 
+def handoff_probe(settings: GuardSettings, deadline: Deadline) -> HandoffAttempt:
+    """The probe handoff: to an agent that nobody knows."""
+    request = CallRequest.of_handoff(PROBE_TOOL, "{}", from_agent_name=PROBE_TOOL)
+    attempt = begin_handoff(request, deadline, settings)
+    if isinstance(attempt, HandoffDenied):
+        raise GuardCheckError("the probe handoff is over the cap of a question: raise max_body_bytes")
+    return attempt
+
+
+def judge_handoff_probe(
+    core: GuardCore, engine_name: str, attempt: HandoffAttempt, answer: EngineAnswer | BaseException
+) -> None:
+    """Judge the answer to the probe handoff.
+
+    Raises:
+        GuardCheckError: as `report`.
+    """
+    _sound(core, engine_name, attempt.question, "handoff", deadline=attempt.deadline, answer=answer)
+
+
 def report(core: GuardCore, engine_name: str, attempt: Attempt, answer: EngineAnswer | BaseException) -> CheckReport:
-    """Judge the probe's answer.
+    """Judge the answer to the probe call.
 
     Raises:
         GuardCheckError: saying in words what is wrong and what to do.
     """
+    sound = _sound(core, engine_name, attempt.question, "tool", deadline=attempt.deadline, answer=answer)
+    return CheckReport(
+        engine=sound.engine or engine_name,
+        rule=core.settings.tool_path.rule,
+        policy_revision=sound.policy_revision,
+        tools=core.registry.names(),
+        accepts_any_revision=isinstance(core.settings.gate, UnsafeAnyRevision),
+        duration_ms=(time.perf_counter() - attempt.started) * 1000.0,
+    )
+
+
+def _sound(
+    core: GuardCore,
+    engine_name: str,
+    question: Question,
+    kind: Literal["tool", "handoff"],
+    *,
+    deadline: Deadline,
+    answer: EngineAnswer | BaseException,
+) -> EngineAnswer:
     settings = core.settings
-    rule = settings.tool_path.rule
+    rule = settings.tool_path.rule if kind == "tool" else settings.handoff_path.rule
     try:
-        decision = judge(answer, question=attempt.question, kind="tool", deadline=attempt.deadline, gate=settings.gate)
+        decision = judge(answer, question=question, kind=kind, deadline=deadline, gate=settings.gate)
     except RefusalError as refusal:
         advice = _ADVICE.get(refusal.reason, "the probe was refused").format(rule=rule)
         raise GuardCheckError(f"{engine_name} engine: {advice} ({refusal.reason}: {refusal.detail})") from None
-    if decision.decision == "allow":
-        raise GuardCheckError(
-            f"{engine_name} engine: the policy at {rule} ALLOWS a tool that nobody owns ({PROBE_TOOL})"
-        )
-    if isinstance(answer, BaseException):
-        raise GuardCheckError(f"{engine_name} engine: no answer")
-    return CheckReport(
-        engine=answer.engine or engine_name,
-        rule=rule,
-        policy_revision=answer.policy_revision,
-        tools=core.registry.names(),
-        accepts_any_revision=isinstance(settings.gate, UnsafeAnyRevision),
-        duration_ms=(time.perf_counter() - attempt.started) * 1000.0,
-    )
+    if decision.decision == "allow" or isinstance(answer, BaseException):
+        unknown = "a tool that nobody owns" if kind == "tool" else "a handoff to an agent that nobody knows"
+        raise GuardCheckError(f"{engine_name} engine: the policy at {rule} ALLOWS {unknown} ({PROBE_TOOL})")
+    return answer

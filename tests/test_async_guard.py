@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from aioc_opa.async_guard import AsyncToolGuard
-from aioc_opa.errors import ToolArgumentsValidationError, ToolCallPolicyDeniedError, ToolExecutionError
+from aioc_opa.errors import (
+    HandoffPolicyDeniedError,
+    ToolArgumentsValidationError,
+    ToolCallPolicyDeniedError,
+    ToolExecutionError,
+)
 from aioc_opa.models.outcome import Allowed, HandoffAllowed
 from aioc_opa.revision_gate import UnsafeAnyRevision
 from tests.doubles import ScriptedEngine, denying, holding
@@ -71,6 +76,9 @@ async def test_refusals_validation_and_unknown_tools() -> None:
     with pytest.raises(ToolCallPolicyDeniedError, match="tool_not_authorized"):
         await guard.call("nothing", "{}", agent_name="agent")
     assert (await build(ScriptedEngine(holding)).authorize_handoff("b", "{}", from_agent_name="f")).code == "ask"
+    assert await build(ScriptedEngine()).handoff("b", '{"a": 1}', from_agent_name="f") == {"a": 1}
+    with pytest.raises(HandoffPolicyDeniedError):
+        await guard.handoff("b", "{}", from_agent_name="f")
     handoff = await build(ScriptedEngine()).authorize_handoff("b", "{}", from_agent_name="f")
     assert isinstance(handoff, HandoffAllowed)
     assert (
@@ -191,6 +199,6 @@ async def test_check_reports_what_works() -> None:
     async def act(a: int) -> int:
         return a
 
-    report = await guard.check()
+    report = await guard.check(handoffs=True)
     assert report.engine == "scripted 1"
     assert report.tools == ("act",)

@@ -416,6 +416,19 @@ def test_handoffs_are_denied_held_and_fail_closed() -> None:
     )
 
 
+def test_handoffs_are_delivered_like_calls() -> None:
+    def build(answer: Any, **settings: Any) -> ToolGuard:
+        return ToolGuard(ScriptedEngine(answer), revision_gate=UnsafeAnyRevision(), **settings)
+
+    assert build(allowing).handoff("b", '{"a": 1}', from_agent_name="f") == {"a": 1}
+    with pytest.raises(HandoffPolicyDeniedError):
+        build(denying).handoff("b", "{}", from_agent_name="f")
+    with pytest.raises(HandoffApprovalRequiredError):
+        build(holding).handoff("b", "{}", from_agent_name="f")
+    value = build(denying, result_mode="tool_result").handoff("b", "{}", from_agent_name="f")
+    assert isinstance(value, RefusalResult)
+
+
 def test_a_handoff_payload_that_changes_meanwhile_is_denied(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = ScriptedEngine()
     guard = ToolGuard(engine, revision_gate=UnsafeAnyRevision())

@@ -32,6 +32,27 @@ def test_a_policy_that_denies_the_probe_is_sound() -> None:
     assert report.policy_revision == '{"scripted":"1"}'
 
 
+def test_a_misspelt_handoff_path_is_found_when_handoffs_are_checked() -> None:
+    def only_tools(question: dict[str, Any]) -> Any:
+        return denying(question) if question["kind"] == "tool" else UNDEFINED
+
+    def any_handoff(question: dict[str, Any]) -> Any:
+        return denying(question) if question["kind"] == "tool" else allowing(question)
+
+    for answer, words in ((only_tools, "handoff_policy.*misspelt"), (any_handoff, "ALLOWS a handoff")):
+        guard = ToolGuard(ScriptedEngine(answer), revision_gate=UnsafeAnyRevision())
+        guard.register_json_schema("act", {"type": "object"}, lambda arguments: None)
+        assert guard.check().tools == ("act",)
+        with pytest.raises(GuardCheckError, match=words):
+            guard.check(handoffs=True)
+    sound = ToolGuard(ScriptedEngine(denying), revision_gate=UnsafeAnyRevision())
+    sound.register_json_schema("act", {"type": "object"}, lambda arguments: None)
+    assert sound.check(handoffs=True).tools == ("act",)
+    tiny = ToolGuard(ScriptedEngine(denying), revision_gate=UnsafeAnyRevision(), max_body_bytes=10)
+    with pytest.raises(GuardCheckError, match="max_body_bytes"):
+        tiny.check(handoffs=True)
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [

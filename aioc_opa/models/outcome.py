@@ -50,7 +50,7 @@ class Outcome:
     reasons: tuple[str, ...] = ()
     stage: Stage = "policy"
     question: Question | None = None
-    decision: PolicyDecision | None = None
+    decision: PolicyDecision | None = field(default=None, repr=False)  # its metadata can hold argument values
     policy_revision: str | None = None
     engine: str = ""
     duration_ms: float = 0.0
