@@ -7,7 +7,6 @@
 #   - input: schema.tool_policy_input
 package aioc.tool_policy
 
-import data.aioc.lib.approvals
 import data.aioc.lib.decisions
 import data.aioc.routes
 import future.keywords.not
@@ -40,18 +39,7 @@ _typescript_word := {"allow": "allow", "approval_required": "require_approval", 
 
 _denials contains verdict if some verdict in routes.deny
 
-# A hold that the votes of an approval meet no longer holds; a malformed one stays, and denies.
-_holds contains verdict if {
-	some verdict in routes.require_approval
-	not approvals.meets(verdict, _separation)
-}
-
-default _separation := false
-
-_separation if {
-	some verdict in routes.require_approval
-	verdict.approval.separationOfDuties == true
-}
+_holds contains verdict if some verdict in routes.require_approval
 
 _allows contains verdict if some verdict in routes.allow
 

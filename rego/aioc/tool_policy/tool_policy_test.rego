@@ -37,42 +37,23 @@ test_policy_version_is_that_of_the_owner if {
 	decide({"allow": {{"code": "fine"}}, "policy_version": "payments/3"}).policyVersion == "payments/3"
 }
 
-vote(person) := {"personId": person, "roles": ["lead"], "verdict": "approved", "at": "2026-01-01T00:00:00Z"}
-
-resumed(votes) := object.union(
-	question,
-	{"approval": {"id": "1", "proposalHash": "h", "requestedBy": "req", "votes": votes}},
-)
-
-test_hold_that_is_met_no_longer_holds if {
+# Evidence is part of the contract, and nothing here reads it: resuming a held call is not in this version.
+test_every_hold_holds_whatever_the_evidence if {
+	vote := {"personId": "a", "roles": ["lead"], "verdict": "approved", "at": "2026-01-01T00:00:00Z"}
+	evidence := {"id": "1", "proposalHash": "h", "requestedBy": "req", "votes": [vote]}
 	routes := {"require_approval": {hold}, "allow": {{"code": "fine"}}}
-	met := tool_policy.decision with input as resumed([vote("a")]) with data.aioc.routes as routes
-	met.decision == "allow"
-	open := tool_policy.decision with input as resumed([]) with data.aioc.routes as routes
-	open.decision == "approval_required"
+	resumed := tool_policy.decision with input as object.union(question, {"approval": evidence})
+		with data.aioc.routes as routes
+	resumed == decide(routes)
+	resumed.decision == "approval_required"
 }
 
-# An approval lifts holds. It is no allow of its own, and it never lifts a deny.
-test_approval_neither_allows_nor_lifts_a_deny if {
-	alone := tool_policy.decision with input as resumed([vote("a")]) with data.aioc.routes as {"require_approval": {hold}}
-	alone.reason == "no_rule_allows"
-	routes := {"require_approval": {hold}, "deny": {{"code": "over"}}, "allow": {{"code": "fine"}}}
-	denied := tool_policy.decision with input as resumed([vote("a")]) with data.aioc.routes as routes
-	denied.decision == "deny"
+test_holds_of_several_verdicts_are_all_named if {
+	decide({"require_approval": {hold, separate_hold}, "allow": {{"code": "fine"}}}).reasons == ["abroad", "big"]
 }
 
-test_separation_of_duties_of_one_hold_is_that_of_all if {
-	routes := {"require_approval": {hold, separate_hold}, "allow": {{"code": "fine"}}}
-	own := tool_policy.decision with input as resumed([vote("req")]) with data.aioc.routes as routes
-	own.reasons == ["abroad", "big"]
-	other := tool_policy.decision with input as resumed([vote("a")]) with data.aioc.routes as routes
-	other.decision == "allow"
-}
-
-test_malformed_hold_denies_whatever_the_votes if {
-	routes := {"require_approval": {{"code": "big", "approval": {"quorum": 0}}}, "allow": {{"code": "fine"}}}
-	decision := tool_policy.decision with input as resumed([vote("a")]) with data.aioc.routes as routes
-	decision.reason == "malformed_verdict"
+test_malformed_hold_denies if {
+	decide({"require_approval": {{"code": "big", "approval": {"quorum": 0}}}}).reason == "malformed_verdict"
 }
 
 test_total_for_garbage if {

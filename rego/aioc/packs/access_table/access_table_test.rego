@@ -94,7 +94,7 @@ test_hold_on_terms_of_its_own_or_the_defaults if {
 	defaults == {data.aioc.lib.approval_defaults}
 }
 
-# Once its approval is met, a held tool has to be allowed by something.
+# A hold is over an allow, not instead of one.
 test_held_tool_is_allowed_too if allows(call("close", {})) == {"in_table"}
 
 test_entry_that_is_none_denies if {
