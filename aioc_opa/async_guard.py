@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 from aioc_opa.call_request import CallOptions, CallRequest, HandoffOptions
 from aioc_opa.delivery import deliver, escaped_from_handler
 from aioc_opa.engines.deadline import Deadline
+from aioc_opa.engines.embedded import EmbeddedEngine
+from aioc_opa.engines.local_opa import LocalOpaEngine
+from aioc_opa.engines.opa_server_async import AsyncOpaServerEngine
 from aioc_opa.engines.protocol import AsyncEngine
 from aioc_opa.errors import AiocOpaError, ConfigurationError
 from aioc_opa.guard_base import GuardBase
@@ -53,6 +56,8 @@ class AsyncToolGuard(GuardBase):
             )
         super().__init__(GuardSettings(**settings))
         self._engine = engine
+        # Exactly our own engines, which are tested to keep their deadlines; any other one is held to it here.
+        self._engine_keeps_deadlines = type(engine) in (AsyncOpaServerEngine, LocalOpaEngine, EmbeddedEngine)
 
     async def authorize(
         self, tool_name: str, raw_arguments: str | dict[str, Any], **options: Unpack[CallOptions]
@@ -160,7 +165,8 @@ class AsyncToolGuard(GuardBase):
 
     async def _ask(self, path: DecisionPath, attempt: Attempt | HandoffAttempt) -> EngineAnswer | BaseException:
         try:
-            # The engine keeps the deadline itself; this holds for one that does not.
+            if self._engine_keeps_deadlines:
+                return await self._engine.evaluate_async(path, attempt.body, attempt.deadline)
             async with asyncio.timeout(attempt.deadline.remaining()):
                 return await self._engine.evaluate_async(path, attempt.body, attempt.deadline)
         except (KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError):

@@ -6,10 +6,10 @@ Written by hand from texts that are already canonical or strictly decoded: `pars
 
 from __future__ import annotations
 
-import json
+from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Final, Literal
 
-from aioc_opa.core.canonical_json import canonical_text
+from aioc_opa.core.canonical_json import canonical_text, compact_encoder
 
 if TYPE_CHECKING:
     from aioc_opa.core.json_value import JsonObject
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 """Default cap of one question, bytes; over it the call is denied with ``policy_input_invalid``."""
 
-_quote: Final = json.encoder.encode_basestring
-_encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_quote: Final = encode_basestring
+_encode: Final = compact_encoder(sort_keys=False)
 
 
 def run_context_text(run_context: RunContext, run_id: str) -> str:
