@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from aioc_opa.core.canonical_form import compile_form
 from aioc_opa.core.canonical_json import NotCanonicalError
+from aioc_opa.core.tool_schemas.python_patterns import CURE, python_pattern
 from aioc_opa.core.tool_schemas.rejection import broken_validator, not_canonical, rejection
 from aioc_opa.errors import ToolRegistrationError
 
@@ -38,6 +39,9 @@ class PydanticSchema:
             self._validate_json = adapter.validator.validate_json
         except Exception as error:
             raise ToolRegistrationError(f"tool {tool_name!r}: pydantic refuses its arguments' type: {error}") from error
+        place = python_pattern(adapter.core_schema, names or {})
+        if place is not None:
+            raise ToolRegistrationError(f"tool {tool_name!r}: {place}: {CURE}")
 
     def parse(self, raw_arguments: str) -> object:
         """One `validate_json` of the text (JSON semantics: a strict model with a date accepts an ISO string).
