@@ -180,13 +180,13 @@ class AsyncToolGuard(GuardBase):
             injected = {name: await _given(value) for name, value in self._core.injected(call).items()}
         except Exception as error:  # noqa: BLE001 - the handler was not entered: a deny
             return deliver(self._core.injection_failed(call, error), self.settings.result_mode)
-        args, kwargs = call.tool.schema.bind(call.parsed)
 
         def enter() -> tuple[Denied | None, Any]:
-            # In one step with the recheck, also when this runs in a thread that starts later.
+            # In one step with the recheck, also when this runs in a thread that starts later; bound only after it.
             refused = self._core.ready(call)
             if refused is not None:
                 return refused, None
+            args, kwargs = call.tool.schema.bind(call.parsed)
             try:
                 return None, call.tool.handler(*args, **kwargs, **injected)
             except StopIteration as error:

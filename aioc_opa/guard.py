@@ -172,10 +172,10 @@ class ToolGuard(GuardBase):
             injected = self._core.injected(call)
         except Exception as error:  # noqa: BLE001 - the handler was not entered: a deny
             return deliver(self._core.injection_failed(call, error), self.settings.result_mode)
-        args, kwargs = call.tool.schema.bind(call.parsed)
         refused = self._core.ready(call)
         if refused is not None:
             return deliver(refused, self.settings.result_mode)
+        args, kwargs = call.tool.schema.bind(call.parsed)
         try:
             return call.tool.handler(*args, **kwargs, **injected)
         except AiocOpaError as error:

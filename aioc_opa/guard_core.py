@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from aioc_opa.core.decision_decoder import expiry
+from aioc_opa.core.engine_answer import EngineAnswer
 from aioc_opa.core.policy_question import principal_text, run_context_text, tool_question
 from aioc_opa.core.preparation import prepare_call, tool_hash
 from aioc_opa.core.public_reasons import APPROVAL_REQUIRED, DENIED, public_reason
@@ -31,7 +32,6 @@ from aioc_opa.tool_registry import ToolRegistry
 
 if TYPE_CHECKING:
     from aioc_opa.call_request import CallRequest, Surroundings
-    from aioc_opa.core.engine_answer import EngineAnswer
     from aioc_opa.core.preparation import PreparedCall
     from aioc_opa.engines.deadline import Deadline
     from aioc_opa.guard_settings import GuardSettings
@@ -135,7 +135,7 @@ class GuardCore:
     def conclude(self, attempt: Attempt, answer: EngineAnswer | BaseException) -> Allowed | Denied | Suspended:
         """Judge what the engine answered or raised. Never raises."""
         facts: dict[str, Any] = {"question": attempt.question}
-        if not isinstance(answer, BaseException):
+        if type(answer) is EngineAnswer:
             facts |= {"policy_revision": answer.policy_revision, "engine": answer.engine}
         try:
             # RFC-0015 "Mutation Detection": canonicalize again when policy returns, whatever it returned.
@@ -187,11 +187,15 @@ class GuardCore:
         return call
 
     def ready(self, call: PermittedCall) -> Denied | None:
-        """Step 6 again, the last thing before the handler: None when the judged object is unchanged."""
-        if unchanged(call.tool, call.parsed, call.args_canonical_json):
+        """Step 6 again, the last thing before the handler: None when the object is unchanged and the permit lives."""
+        if not unchanged(call.tool, call.parsed, call.args_canonical_json):
+            reason = Reason.POLICY_MUTATED_ARGUMENTS
+        elif time.monotonic() >= call.expires_at:  # a provider, or the queue for a thread, took too long
+            reason = Reason.PERMIT_INVALID
+        else:
             return None
-        logger.warning("denied %s: %s", call.tool.name, Reason.POLICY_MUTATED_ARGUMENTS)
-        return _denied(Reason.POLICY_MUTATED_ARGUMENTS, time.perf_counter(), stage="permit", question=call.question)
+        logger.warning("denied %s: %s", call.tool.name, reason)
+        return _denied(reason, time.perf_counter(), stage="permit", question=call.question)
 
     def injected(self, call: PermittedCall) -> dict[str, Any]:
         """What the providers of injected context give, by parameter name; an async one gives an awaitable."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aioc_opa.call_request import checked_name
 from aioc_opa.core.canonical_json import canonical_text
+from aioc_opa.core.engine_answer import EngineAnswer
 from aioc_opa.core.policy_question import handoff_question, principal_text, run_context_text
 from aioc_opa.core.preparation import handoff_hash, prepare_handoff
 from aioc_opa.core.public_reasons import APPROVAL_REQUIRED, DENIED, public_reason
@@ -19,7 +20,6 @@ from aioc_opa.suspension import suspended_handoff_proposal
 
 if TYPE_CHECKING:
     from aioc_opa.call_request import CallRequest, Surroundings
-    from aioc_opa.core.engine_answer import EngineAnswer
     from aioc_opa.core.preparation import PreparedHandoff
     from aioc_opa.engines.deadline import Deadline
     from aioc_opa.guard_settings import GuardSettings
@@ -89,7 +89,7 @@ def conclude_handoff(
 ) -> HandoffAllowed | HandoffDenied | HandoffSuspended:
     """Judge what the engine answered or raised. Never raises."""
     facts: dict[str, Any] = {"question": attempt.question}
-    if not isinstance(answer, BaseException):
+    if type(answer) is EngineAnswer:
         facts |= {"policy_revision": answer.policy_revision, "engine": answer.engine}
     try:
         if canonical_text(attempt.prepared.payload) != attempt.prepared.payload_canonical_json:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal
 
-from aioc_opa.core.decision_decoder import DecisionRefusedError, decode_decision
-from aioc_opa.core.engine_answer import EngineFailureError
+from aioc_opa.core.decision_decoder import DecisionRefusedError, decode_decision, expiry
+from aioc_opa.core.engine_answer import EngineAnswer, EngineFailureError
 from aioc_opa.core.reasons import Reason
 
 if TYPE_CHECKING:
-    from aioc_opa.core.engine_answer import EngineAnswer
     from aioc_opa.engines.deadline import Deadline
     from aioc_opa.models.decision import PolicyDecision
     from aioc_opa.models.outcome import Question
@@ -53,7 +53,7 @@ def judge(
     Raises:
         RefusalError: in every other case.
     """
-    if isinstance(answer, BaseException):
+    if type(answer) is not EngineAnswer:
         raise failure(answer, deadline)
     if deadline.passed():
         raise RefusalError(Reason.POLICY_TIMEOUT, "the answer came after the deadline")
@@ -65,16 +65,20 @@ def judge(
         raise RefusalError(error.reason, error.detail) from None
     if not _accepted(gate, answer.policy_revision):
         raise RefusalError(Reason.POLICY_REVISION_REJECTED, f"revision {answer.policy_revision!r} is not accepted")
+    expires = expiry(decision)
+    if decision.decision == "allow" and expires is not None and expires <= datetime.now(UTC):
+        # No permit outlives expiresAt (design 3.5), so there is none to give; a handoff has none, and is denied alike.
+        raise RefusalError(Reason.PERMIT_INVALID, "the allow had expired when it came")
     return decision
 
 
-def failure(error: BaseException, deadline: Deadline) -> RefusalError:
-    """The refusal for what an engine raised."""
-    if isinstance(error, EngineFailureError):
-        return RefusalError(error.reason, error.detail)
+def failure(error: object, deadline: Deadline) -> RefusalError:
+    """The refusal for what an engine raised, or gave in place of an `EngineAnswer`."""
+    if isinstance(error, EngineFailureError) and type(error.reason) is Reason:
+        return RefusalError(error.reason, str(error.detail))
     if isinstance(error, TimeoutError) or deadline.passed():
         return RefusalError(Reason.POLICY_TIMEOUT, "past the deadline")
-    return RefusalError(Reason.POLICY_UNAVAILABLE, f"the engine raised {type(error).__name__}")
+    return RefusalError(Reason.POLICY_UNAVAILABLE, f"the engine raised or gave {type(error).__name__}")
 
 
 def _accepted(gate: RevisionGate, policy_revision: str | None) -> bool:

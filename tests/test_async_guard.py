@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,9 +16,12 @@ from aioc_opa.errors import (
     ToolCallPolicyDeniedError,
     ToolExecutionError,
 )
+from aioc_opa.guard import ToolGuard
 from aioc_opa.models.outcome import Allowed, HandoffAllowed
 from aioc_opa.revision_gate import UnsafeAnyRevision
 from tests.doubles import ScriptedEngine, denying, holding
+
+ANY = UnsafeAnyRevision()
 
 
 def build(engine: Any, **settings: Any) -> AsyncToolGuard:
@@ -202,3 +206,34 @@ async def test_check_reports_what_works() -> None:
     report = await guard.check(handoffs=True)
     assert report.engine == "scripted 1"
     assert report.tools == ("act",)
+
+
+class Recording:
+    """A tool schema that records in which order it is used."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.used: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        self.used.append(name)
+        return getattr(self.inner, name)
+
+
+@pytest.mark.parametrize("kind", ["sync", "async", "thread"])
+async def test_values_are_bound_only_after_the_last_recheck(kind: str) -> None:
+    guard: Any = ToolGuard(ScriptedEngine(), revision_gate=ANY) if kind == "sync" else build(ScriptedEngine())
+
+    async def in_loop(a: int) -> int:
+        return a
+
+    def plain(a: int) -> int:
+        return a
+
+    guard.register_function(in_loop if kind == "async" else plain, name="act", inject={})
+    tool = guard._core.registry._tools["act"]
+    schema = Recording(tool.schema)
+    guard._core.registry._tools["act"] = replace(tool, schema=schema)
+    result = guard.call("act", '{"a": 1}', agent_name="agent")
+    assert (result if kind == "sync" else await result) == 1
+    assert schema.used == ["parse", "canonical_text", "canonical_text", "canonical_text", "bind"]

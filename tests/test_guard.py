@@ -244,6 +244,32 @@ def test_an_answer_that_does_not_count_denies(answer: Any, reason: str) -> None:
     assert (outcome.code, outcome.reasons, outcome.decision) == (reason, (), None)
 
 
+class Oddly(ScriptedEngine):
+    """Gives something that is no `EngineAnswer`, or raises a failure with a reason that is none."""
+
+    def __init__(self, given: Any) -> None:
+        super().__init__()
+        self.given = given
+
+    def evaluate(self, *args: Any) -> Any:
+        if isinstance(self.given, BaseException):
+            raise self.given
+        return self.given
+
+
+@pytest.mark.parametrize("given", [None, True, {}, "allow", 7, EngineFailureError("weird", "x"), ValueError])  # type: ignore[arg-type] # the point
+def test_an_engine_that_keeps_no_contract_is_a_deny(given: Any) -> None:
+    shop = Shop(Oddly(given))
+    assert shop.guard.authorize("order", ORDER, agent_name="agent").code == "policy_unavailable"
+    assert shop.guard.authorize_handoff("x", "{}", from_agent_name="agent").code == "policy_unavailable"
+
+
+def test_an_expired_allow_of_a_handoff_is_denied() -> None:
+    engine = ScriptedEngine(lambda q: {**allowing(q), "expiresAt": "2001-01-01T00:00:00Z"})
+    guard = ToolGuard(engine, revision_gate=UnsafeAnyRevision())
+    assert guard.authorize_handoff("x", "{}", from_agent_name="agent").code == "permit_invalid"
+
+
 def test_a_late_answer_denies_even_when_it_allows() -> None:
     shop = Shop(ScriptedEngine(meanwhile=threading.Event().wait), deadline=0.05)
     shop.engine.meanwhile = lambda: threading.Event().wait(0.1)

@@ -96,11 +96,30 @@ def test_a_late_permit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_permit_never_outlives_the_decision() -> None:
     guard = make_guard(lambda question: {**allowing(question), "expiresAt": "2001-01-01T00:00:00Z"})
+    assert guard.authorize("add", '{"a": 1}', agent_name="agent").code == "permit_invalid"
     with pytest.raises(ToolCallPolicyDeniedError, match="permit_invalid"):
         guard.call("add", '{"a": 1}', agent_name="agent")
     assert ran == []
     later = make_guard(lambda question: {**allowing(question), "expiresAt": "2999-01-01T00:00:00Z"})
     assert later.call("add", '{"a": 1}', agent_name="agent") == 3
+
+
+def test_a_permit_that_runs_out_while_context_is_injected_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    guard = ToolGuard(ScriptedEngine(), revision_gate=UnsafeAnyRevision(), result_mode="tool_result")
+    now = time.monotonic()
+
+    def slow(call: Any) -> str:
+        monkeypatch.setattr("aioc_opa.guard_core.time.monotonic", lambda: now + 31)
+        return "late"
+
+    @guard.tool(inject={"clock": slow})
+    def tell(clock: str) -> str:
+        ran.append(clock)
+        return clock
+
+    ran.clear()
+    assert guard.call("tell", "{}", agent_name="agent").code == "permit_invalid"
+    assert ran == []
 
 
 def _execute_in_child(guard: ToolGuard, permit: Permit, answers: Any) -> None:
