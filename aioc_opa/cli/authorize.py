@@ -67,6 +67,7 @@ Exit status:
   1   --engine both, and the two differ
   2   wrong usage
   3   a file cannot be read, or is not what it should be
+  70  a fault of this program; 74 the output cannot be written (a closed pipe, a full disk)
 
 \b
 Examples:

@@ -110,9 +110,10 @@ def doctor(
     if json:
         say(json_line({"findings": [_as_json(each) for each in findings]}))
     else:
+        width = max(len(each.topic) for each in findings) + 2
         for each in findings:
             mark = {True: "ok", False: "FAILS", None: "-"}[each.ok]
-            say(f"{mark:6}{each.topic:18}{shown(each.text, longest=4000)}")
+            say(f"{mark:6}{each.topic:{width}}{shown(each.text, longest=4000)}")
     failed = any(each.ok is False for each in findings)
     raise typer.Exit(int(ExitStatus.DIFFERENT if failed else ExitStatus.OK))
 

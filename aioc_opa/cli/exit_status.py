@@ -27,6 +27,12 @@ class ExitStatus(IntEnum):
     INTERNAL = 70
     """A fault of this program (EX_SOFTWARE of sysexits). Nothing was decided."""
 
+    OUTPUT = 74
+    """The output cannot be written (EX_IOERR): closed by its reader, or a full disk. What was decided was not said."""
+
+    INTERRUPTED = 130
+    """By a key or SIGINT, as shells have it: 128 + 2."""
+
 
 OF_OUTCOME = {
     "allow": ExitStatus.OK,

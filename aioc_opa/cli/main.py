@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
@@ -52,15 +54,32 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         app(args=None if arguments is None else list(arguments), prog_name="aioc-opa")
     except SystemExit as stop:
+        if _of_output(stop.__context__):
+            return int(ExitStatus.OUTPUT)  # typer and rich make it 1, which means "an expectation differs" here
         # typer always ends in one: an exit status, or a sentence for standard error.
         return stop.code if isinstance(stop.code, int) else int(ExitStatus.INTERNAL)
     except KeyboardInterrupt:
-        return 130
+        return int(ExitStatus.INTERRUPTED)
     except BaseException as error:  # noqa: BLE001 - the last resort; a panic of an engine is a BaseException
+        if _of_output(error):
+            _last_words("the output cannot be written")
+            return int(ExitStatus.OUTPUT)
         # The type only: an unexpected error's text can hold argument values.
-        warn(f"internal error ({type(error).__name__}); nothing was decided. Please report it with the command line")
+        _last_words(
+            f"internal error ({type(error).__name__}); nothing was decided. Please report it with the command line"
+        )
         return int(ExitStatus.INTERNAL)
     return int(ExitStatus.INTERNAL)
+
+
+def _of_output(error: BaseException | None) -> bool:
+    """Whether `error` comes from an output that takes no more; failures of other files are errors of our tree."""
+    return isinstance(error, OSError) and error.errno in {errno.EPIPE, errno.ENOSPC, errno.EIO}
+
+
+def _last_words(text: str) -> None:
+    with suppress(OSError):  # standard error may be closed as well
+        warn(text)
 
 
 def main() -> NoReturn:

@@ -53,6 +53,7 @@ Exit status:
   1   an expectation differs (the first ten are shown), or --engine both and the two differ
   2   wrong usage
   3   a file cannot be read, or is not what it should be
+  70  a fault of this program; 74 the output cannot be written (a closed pipe, a full disk)
 
 \b
 Examples:

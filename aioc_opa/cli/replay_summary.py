@@ -27,6 +27,7 @@ class Summary:
     Attributes:
         comparison: with `--expect`.
         reasons: how many calls have each code; the runtime's own reasons are among them.
+        engines: who answered, name and version; `asked` has the bare names, for a replay in which nobody did.
         runtime: calls that the runtime denied because policy could not be asked or did not answer well.
         engines_differ: calls that two engines decide differently.
     """
@@ -36,7 +37,8 @@ class Summary:
     duration_ms: float = 0.0
     by_tool: dict[str, Counter[str]] = field(default_factory=dict)
     reasons: Counter[str] = field(default_factory=Counter)
-    engines: Counter[str] = field(default_factory=Counter)
+    engines: set[str] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
     revisions: Counter[str] = field(default_factory=Counter)
     runtime: int = 0
     engines_differ: int = 0
@@ -48,10 +50,12 @@ class Summary:
         self.by_tool.setdefault(tool, Counter())[document["outcome"]] += 1
         codes = document["reasons"] or ([] if document["outcome"] == "allow" else [document["reason"]])
         self.reasons.update(set(codes))
-        self.engines[document["engine"]] += 1
         if document["policyRevision"] is not None:
             self.revisions[document["policyRevision"]] += 1
-        self.runtime += document["stage"] == "policy" and document["reason"] in RESERVED
+        denied_by_runtime = document["reason"] in RESERVED
+        self.runtime += document["stage"] == "policy" and denied_by_runtime
+        answered = document["stage"] == "policy" and not denied_by_runtime
+        (self.engines if answered else self.asked).add(document["engine"])
         self.engines_differ += document["reason"] == ENGINES_DIFFER
         if self.comparison is not None:
             self.comparison.add(identifier, document)
@@ -70,7 +74,7 @@ class Summary:
             "reasons": dict(sorted(self.reasons.items())),
             "deniedByRuntime": self.runtime,
             "enginesDiffer": self.engines_differ,
-            "engines": sorted(self.engines),
+            "engines": sorted(self.engines or self.asked),
             "policyRevisions": sorted(self.revisions),
             "durationMs": round(self.duration_ms, 3),
             "expectations": None,
@@ -103,7 +107,7 @@ class Summary:
             for code, count in sorted(self.reasons.items(), key=lambda item: (-item[1], item[0])):
                 reasons.add_row(cell(code), str(count))
             console.print(reasons)
-        console.print(f"engine: {', '.join(map(shown, sorted(self.engines)))}", soft_wrap=True)
+        console.print(f"engine: {', '.join(map(shown, sorted(self.engines or self.asked)))}", soft_wrap=True)
         for revision in sorted(self.revisions):
             console.print(f"policy revision: {shown(revision)}", soft_wrap=True)
         mean = self.duration_ms / max(self.calls, 1)

@@ -1,4 +1,4 @@
-"""`aioc-opa schema export`: JSON Schemas of the tools' arguments, for `opa check --schema`."""
+"""`aioc-opa schema …`: JSON Schemas of the tools' arguments and of the wire contract, for `opa check --schema`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from aioc_opa.cli.terminal import json_line, say, shown
 from aioc_opa.core.tool_schemas.json_schema import JsonSchemaTool
 from aioc_opa.core.tool_schemas.json_schema_for_opa import for_opa_check
 from aioc_opa.errors import InputFileError
+from aioc_opa.models.json_schemas import contract_schemas
 from aioc_opa.tool_lists import read_tool_list
 
 if TYPE_CHECKING:
@@ -39,18 +40,33 @@ Exit status: 0 done; 2 wrong usage; 3 the tool list, or a schema in it, is refus
 \b
 Examples:
   aioc-opa schema export tools.json
-  aioc-opa schema export tools.json --out schemas/tools && opa check --strict --schema schemas rego
+  aioc-opa schema contract --out schemas
+  aioc-opa schema export tools.json --out schemas/tools && opa check --strict --schema schemas -b rego
 """
 
-app: Final = make_app("Schemas of the tools' arguments.")
+CONTRACT_HELP: Final = """Write the JSON Schemas of what policies are asked and answer, for `opa check --schema`.
+
+The library's rules name them: schema.tool_policy_input and schema.handoff_policy_input. With --out DIR, each becomes
+DIR/NAME.json. Without it, one document {name: schema} is printed.
+
+\b
+Exit status: 0 done; 2 wrong usage; 3 the folder cannot be written.
+
+\b
+Examples:
+  aioc-opa schema contract
+  aioc-opa schema contract --out schemas && opa check --strict --schema schemas -b rego
+"""
+
+app: Final = make_app("Schemas of the tools' arguments, and of what policies are asked and answer.")
+
+OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder to write one file a schema into.")]
 
 
 def export(
     tools: Annotated[Path, typer.Argument(metavar="TOOLS", help="Tool list: MCP, OpenAI or Anthropic.")],
     *,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Folder to write one file a tool into.")
-    ] = None,
+    out: OutOption = None,
 ) -> None:
     """The command; see `HELP`."""
     logs.configure(verbose=False)
@@ -59,6 +75,16 @@ def export(
         # Compiled first: what could not be registered is not exported either.
         compiled = JsonSchemaTool(tool.schema, tool_name=tool.name).export()
         schemas[tool.name] = for_opa_check(compiled, tool_name=tool.name)
+    _deliver(schemas, out)
+
+
+def contract(*, out: OutOption = None) -> None:
+    """The command; see `CONTRACT_HELP`."""
+    logs.configure(verbose=False)
+    _deliver(contract_schemas(), out)
+
+
+def _deliver(schemas: dict[str, JsonObject], out: Path | None) -> None:
     if out is None:
         say(json_line(schemas))
         return
@@ -89,3 +115,4 @@ def _write(file: Path, schema: JsonObject) -> None:
 
 
 add(app, "export", export, HELP)
+add(app, "contract", contract, CONTRACT_HELP)

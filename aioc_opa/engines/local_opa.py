@@ -42,9 +42,10 @@ __all__ = ["BundleVerification", "LocalOpaEngine"]
 class LocalOpaEngine:
     """An `opa` of our own, sync and async. Thread-safe; a forked child may ask it, but does not own it.
 
-    Starting it blocks for about a fifth of a second. When it is killed, questions are denied as `policy_unavailable`
-    until it is up again, by itself, with the same policy. Close it with `close`, or with `aclose` where it was asked
-    from an event loop; it does not outlive this process in any case that Linux can prevent.
+    Starting it blocks for some tenths of a second (0.25 s with this repository's policy). When it is killed,
+    questions are denied as `policy_unavailable` until it is up again, by itself, with the same policy. Close it with
+    `close`, or with `aclose` where it was asked from an event loop; it does not outlive this process in any case that
+    Linux can prevent.
 
     Args:
         policy: a loaded policy, or the path of a policy folder or bundle.

@@ -13,6 +13,7 @@ from aioc_opa.errors import PolicyLoadError
 from aioc_opa.packs.data_documents import decode_document
 from aioc_opa.packs.names import is_pack_name, is_tool_name
 from aioc_opa.packs.pack_manifest import DEFAULT_PACK
+from aioc_opa.packs.routes import ROUTES_FILE
 from aioc_opa.packs.routes_file import write_routes
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def new_pack(name: str, policy_dir: Path, *, tool: str | None = None) -> list[Pa
     except OSError as error:
         raise PolicyLoadError(f"{error.filename}: cannot be written: {error.strerror}") from error
     write_routes(policy_dir)
-    return sorted(files)
+    return sorted({*files, policy_dir / ROUTES_FILE})
 
 
 def _owners(policy_dir: Path) -> JsonObject:

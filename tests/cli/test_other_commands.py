@@ -12,7 +12,15 @@ import pytest
 
 from aioc_opa.core.fingerprint import tool_proposal_hash
 from aioc_opa.core.tool_schemas.json_schema_for_opa import for_opa_check
+from aioc_opa.models.json_schemas import contract_schemas
 from tests.cli.conftest import TOOLS, Command, Files, call
+from tests.hostile.server import HostileServer
+
+
+@pytest.fixture
+def rego(repository: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(repository / "rego", tmp_path / "rego"))
+
 
 # -- hash
 
@@ -97,6 +105,20 @@ def test_doctor_finds_a_policy_that_allows_anything_and_a_server_that_is_away(ai
     assert "cannot be reached" in away.out
 
 
+def test_doctor_says_that_a_server_refuses_us_and_its_columns_do_not_run_together(aioc: Command) -> None:
+    with HostileServer() as server:
+        server.next_fault(lambda exchange: exchange.respond(b'{"code":"unauthorized"}', status="401 Unauthorized"))
+        found = aioc("doctor", "--opa", server.url)
+    assert found.status == 1
+    (line,) = (line for line in found.out.splitlines() if line.startswith("FAILS"))
+    assert line.startswith(f"FAILS {server.url} decides  opa engine: ")
+    assert "refuses us" in line
+    assert "system.authz let this token ask for data.aioc.tool_policy.decision" in line
+    assert "status 401" in line
+    for other, text in zip(found.out.splitlines(), ("0.1", "regorus", "OPA 1."), strict=False):
+        assert other.index(text) == line.index("opa engine")
+
+
 def test_doctor_shows_one_engine_although_the_other_fails(
     aioc: Command, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +167,22 @@ def test_an_opa_that_may_not_be_used_is_no_reason_to_judge_with_another(
 
 
 # -- schema export
+
+
+def test_the_example_of_schema_export_works_on_a_pack_with_samples(
+    aioc: Command, files: Files, rego: Path, opa_binary: Path
+) -> None:
+    (example,) = (line for line in aioc("schema", "export", "--help").out.splitlines() if "&&" in line)
+    _, _, check = example.partition(" && opa ")
+    schemas = rego.parent / "schemas"
+    assert aioc("schema", "contract", "--out", str(schemas)).out.splitlines()[0] == str(
+        schemas / "tool_policy_input.json"
+    )
+    assert aioc("schema", "export", files.tools, "--out", str(schemas / "tools")).status == 0
+    done = subprocess.run(
+        [opa_binary, *check.split()], cwd=rego.parent, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def opa_check(opa_binary: Path, folder: Path, body: str) -> subprocess.CompletedProcess[str]:
@@ -201,6 +239,7 @@ def test_recursion_is_cut_off_for_opa_check_dies_of_it(aioc: Command, files: Fil
 
 
 def test_without_out_one_document_is_printed(aioc: Command, files: Files) -> None:
+    assert aioc("schema", "contract").document == contract_schemas()
     assert aioc("schema", "export", files.tools).document == {"pay": TOOLS[0]["inputSchema"]}
 
 
@@ -219,15 +258,11 @@ def test_schema_export_refusals(aioc: Command, files: Files, tmp_path: Path) -> 
 # -- new pack, routes, lint
 
 
-@pytest.fixture
-def rego(repository: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(repository / "rego", tmp_path / "rego"))
-
-
 def test_a_new_pack_passes_routes_lint_and_a_decision(aioc: Command, files: Files, rego: Path) -> None:
     made = aioc("new", "pack", "payments", "--policy", str(rego), "--tool", "pay")
     assert made.status == 0
     assert "payments.rego" in made.out
+    assert str(rego / "aioc" / "routes" / "routes.rego") in made.out.splitlines()
     assert aioc("routes", str(rego), "--check").status == 0
     linted = aioc("lint", str(rego), "--json")
     assert [found for found in linted.document["findings"] if "/payments/" in found["file"]] == []

@@ -9,17 +9,21 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from aioc_opa.cli import main
 from aioc_opa.cli.deciding import never_runs
+from aioc_opa.cli.exit_status import ExitStatus
 from aioc_opa.cli.terminal import cell, json_line, shown, stdout_console
 from tests.cli.conftest import Command, Files, call
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 COMMANDS = [
-    ["authorize"], ["replay"], ["hash"], ["doctor"], ["schema", "export"], ["new", "pack"], ["routes"], ["lint"], ["serve"],
+    ["authorize"], ["replay"], ["hash"], ["doctor"], ["schema", "export"], ["schema", "contract"], ["new", "pack"], ["routes"], ["lint"], ["serve"],
 ]  # fmt: skip
 PROGRAM = Path(sys.executable).parent / "aioc-opa"
 
@@ -134,17 +138,40 @@ def test_a_real_process_decides_from_standard_input(files: Files, opa: str) -> N
     assert json.loads(found.stdout)["outcome"] == "approval_required"
 
 
-def test_a_reader_that_goes_away_is_not_success(files: Files, opa: str) -> None:
+@pytest.fixture
+def closed_pipe() -> Iterator[int]:
     reading, writing = os.pipe()
     os.close(reading)
-    path = files.write("call.json", call())
-    done = subprocess.run(
-        [PROGRAM, "authorize", path, "--tools", files.tools, "--opa", opa, "--path", "cases/decision", "--json"],
-        stdout=writing, stderr=subprocess.PIPE, text=True, check=False, timeout=60,
-    )  # fmt: skip
+    yield writing
     os.close(writing)
-    assert done.returncode != 0
+
+
+@pytest.mark.parametrize("command", ["authorize", "replay", "--help"])
+def test_a_reader_that_goes_away_is_neither_success_nor_a_difference(
+    command: str, files: Files, opa: str, closed_pipe: int
+) -> None:
+    path = files.lines("calls.jsonl", [{"id": "a", **call()}])
+    options = [] if command == "--help" else [path, "--tools", files.tools, "--opa", opa, "--path", "cases/decision"]
+    done = subprocess.run(
+        [PROGRAM, command, *options], stdout=closed_pipe, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+    )
+    assert done.returncode == ExitStatus.OUTPUT == 74
     assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def test_a_reader_of_both_outputs_that_goes_away_is_the_same(files: Files, opa: str, closed_pipe: int) -> None:
+    path = files.lines("calls.jsonl", [{"id": "a", **call()}])
+    command = [PROGRAM, "replay", path, "--tools", files.tools, "--opa", opa, "--path", "cases/decision"]
+    assert subprocess.run(command, stdout=closed_pipe, stderr=closed_pipe, check=False, timeout=60).returncode == 74
+
+
+def test_a_full_disk_below_standard_output_is_said(files: Files, opa: str) -> None:
+    command = [PROGRAM, "authorize", files.write("call.json", call()), "--tools", files.tools, "--opa", opa]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert done.returncode == 74
+    assert done.stderr.endswith("aioc-opa: the output cannot be written\n")
 
 
 def test_an_interrupted_process_leaves_no_traceback(files: Files) -> None:

@@ -38,6 +38,7 @@ def test_new_pack_passes_fmt_check_test_and_lint_as_written(folder: Path, opa_bi
         "aioc/packs/payments/samples/above_limit.json",
         "aioc/packs/payments/samples/not_verified.json",
         "aioc/packs/payments/samples/within_limits.json",
+        "aioc/routes/routes.rego",
     }
     (folder / "aioc/routes/routes_test.rego").write_text("package aioc.routes_test\n\nimport future.keywords.not\n")
     for arguments in (
