@@ -50,7 +50,8 @@ and the document that `authorize --json` prints.
 \b
 Exit status:
   0   decided; every expectation met
-  1   an expectation differs (the first ten are shown), or --engine both and the two differ
+  1   an expectation differs (the first ten are shown), --engine both and the two differ, or a call that no
+      engine decided: policy_unavailable, policy_timeout and the like
   2   wrong usage
   3   a file cannot be read, or is not what it should be
   70  a fault of this program; 74 the output cannot be written (a closed pipe, a full disk)
@@ -78,7 +79,8 @@ def replay(
     path: PathOption = DEFAULT_PATH,
     deadline: DeadlineOption = DEFAULT_DEADLINE_SECONDS,
     expect: Annotated[
-        Path | None, typer.Option("--expect", metavar="EXPECTED.jsonl", help='Lines of {"id", "decision", "reasons"}.')
+        Path | None,
+        typer.Option("--expect", metavar="EXPECTED.jsonl", help='Lines of {"id", "decision", "reasons", "reason"?}.'),
     ] = None,
     out: Annotated[
         Path | None,

@@ -11,13 +11,26 @@ from rich.table import Table
 from aioc_opa.cli.decision_document import ENGINES_DIFFER
 from aioc_opa.cli.exit_status import OF_OUTCOME
 from aioc_opa.cli.terminal import cell, shown, stdout_console
-from aioc_opa.core.reasons import RESERVED
+from aioc_opa.core.reasons import RESERVED, Reason
 
 if TYPE_CHECKING:
     from aioc_opa.cli.decision_document import Document
-    from aioc_opa.cli.expectations import Comparison, Difference
+    from aioc_opa.cli.expectations import Comparison, Difference, Expected
 
 OUTCOMES: Final = tuple(OF_OUTCOME)
+
+ENGINE_FAULTS: Final = frozenset(
+    {
+        Reason.POLICY_UNDEFINED,
+        Reason.POLICY_MALFORMED_DECISION,
+        Reason.POLICY_BINDING_MISMATCH,
+        Reason.POLICY_EVALUATION_ERROR,
+        Reason.POLICY_UNAVAILABLE,
+        Reason.POLICY_TIMEOUT,
+        Reason.POLICY_REVISION_REJECTED,
+    }
+)
+"""Reasons of a denial that says nothing about the call: no engine decided it."""
 
 
 @dataclass(slots=True)
@@ -29,6 +42,7 @@ class Summary:
         reasons: how many calls have each code; the runtime's own reasons are among them.
         engines: who answered, name and version; `asked` has the bare names, for a replay in which nobody did.
         runtime: calls that the runtime denied because policy could not be asked or did not answer well.
+        engine_faults: those of them that no expectation names, by reason: calls that have not been decided.
         engines_differ: calls that two engines decide differently.
     """
 
@@ -41,6 +55,7 @@ class Summary:
     asked: set[str] = field(default_factory=set)
     revisions: Counter[str] = field(default_factory=Counter)
     runtime: int = 0
+    engine_faults: Counter[str] = field(default_factory=Counter)
     engines_differ: int = 0
 
     def add(self, identifier: str, tool: str, document: Document) -> None:
@@ -57,13 +72,15 @@ class Summary:
         answered = document["stage"] == "policy" and not denied_by_runtime
         (self.engines if answered else self.asked).add(document["engine"])
         self.engines_differ += document["reason"] == ENGINES_DIFFER
-        if self.comparison is not None:
-            self.comparison.add(identifier, document)
+        expected = self.comparison is not None and self.comparison.add(identifier, document)
+        if document["reason"] in ENGINE_FAULTS and not expected:
+            self.engine_faults[document["reason"]] += 1
 
     @property
     def failed(self) -> bool:
-        """Whether an expectation or an engine differs."""
-        return bool(self.engines_differ or (self.comparison is not None and self.comparison.different))
+        """Whether an expectation or an engine differs, or a call was not decided (by two engines: by neither)."""
+        differs = self.comparison is not None and self.comparison.different
+        return bool(self.engines_differ or self.engine_faults or differs)
 
     def document(self) -> dict[str, Any]:
         """The summary as JSON."""
@@ -73,6 +90,7 @@ class Summary:
             "tools": {tool: {name: counts[name] for name in OUTCOMES} for tool, counts in sorted(self.by_tool.items())},
             "reasons": dict(sorted(self.reasons.items())),
             "deniedByRuntime": self.runtime,
+            "engineFaults": dict(sorted(self.engine_faults.items())),
             "enginesDiffer": self.engines_differ,
             "engines": sorted(self.engines or self.asked),
             "policyRevisions": sorted(self.revisions),
@@ -116,6 +134,8 @@ class Summary:
 
     def _print_comparison(self) -> None:
         console = stdout_console()
+        for reason, count in sorted(self.engine_faults.items()):
+            console.print(f"NOT DECIDED by any engine: {count} ({reason})", soft_wrap=True)
         if self.engines_differ:
             console.print(f"{self.engines_differ} calls on which the engines differ", soft_wrap=True)
         if self.comparison is None:
@@ -139,7 +159,9 @@ class Summary:
 
 def _difference(difference: Difference) -> dict[str, Any]:
     sides = {"expected": difference.expected, "got": difference.got}
-    return {"id": difference.id} | {
-        side: None if value is None else {"decision": value.decision, "reasons": list(value.reasons)}
-        for side, value in sides.items()
-    }
+    return {"id": difference.id} | {side: None if value is None else _expected(value) for side, value in sides.items()}
+
+
+def _expected(value: Expected) -> dict[str, Any]:
+    named = {} if value.reason is None else {"reason": value.reason}
+    return {"decision": value.decision, "reasons": list(value.reasons), **named}

@@ -1,4 +1,4 @@
-"""`aioc-opa replay`: many calls in order, a summary, and exit 1 when an expectation differs (issue "CLI")."""
+"""`aioc-opa replay`: many calls in order, a summary, and exit 1 when an expectation differs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXPECTED = [
     {"id": "b", "decision": "deny", "reasons": ["too_large", "odd"]},
     {"id": "c", "decision": "approval_required", "reasons": ["large"]},
     {"id": "d", "decision": "invalid_arguments", "reasons": []},
-    {"id": "e", "decision": "deny", "reasons": []},
+    {"id": "e", "decision": "deny", "reasons": [], "reason": "tool_not_registered"},
 ]
 
 
@@ -82,11 +82,15 @@ def test_a_difference_is_exit_1_with_the_reasons_on_both_sides(replay: Command) 
     assert found.status == 1
     assert "DIFFERENT from what was expected: 1 (equal: 4)" in found.out
     assert "deny (odd)" in found.out
-    assert "allow (no reasons)" in found.out
+    assert "allow (allowed)" in found.out
     as_json = replay(CALLS, "--json", expect=expect)
     assert as_json.status == 1
     assert as_json.document["expectations"]["first"] == [
-        {"id": "a", "expected": {"decision": "deny", "reasons": ["odd"]}, "got": {"decision": "allow", "reasons": []}}
+        {
+            "id": "a",
+            "expected": {"decision": "deny", "reasons": ["odd"]},
+            "got": {"decision": "allow", "reasons": [], "reason": "allowed"},
+        }
     ]
 
 
@@ -106,7 +110,7 @@ def test_what_is_not_compared_is_a_difference(replay: Command) -> None:
 def test_ten_differences_are_kept() -> None:
     comparison = Comparison({str(n): Expected("allow", ()) for n in range(30)})
     for n in range(15):
-        comparison.add(str(n), {"outcome": "deny", "reasons": []})
+        comparison.add(str(n), {"outcome": "deny", "reasons": [], "reason": "no_rule_allows"})
     comparison.close()
     assert (comparison.different, len(comparison.first), comparison.equal) == (30, 10, 0)
 
@@ -126,9 +130,43 @@ def test_several_files_are_one_replay(aioc: Command, files: Files, opa: str) -> 
 
 def test_denials_of_the_runtime_are_pointed_out(replay: Command) -> None:
     found = replay([{"id": "a", **call("malformed")}], "--json")
-    assert found.status == 0
+    assert found.status == 1
     assert found.document["deniedByRuntime"] == 1
+    assert found.document["engineFaults"] == {"policy_malformed_decision": 1}
     assert "1 calls were denied by the runtime" in found.err
+
+
+NOBODY = {"id": "a", "decision": "deny", "reasons": []}
+
+
+def test_a_replay_that_no_engine_answered_is_not_as_expected(aioc: Command, files: Files) -> None:
+    calls = files.lines("calls.jsonl", [{"id": "a", **call()}])
+
+    def replayed(*expected: Any) -> Ran:
+        expect = ["--expect", files.lines("expected.jsonl", list(expected))] if expected else []
+        return aioc("replay", calls, "--tools", files.tools, "--opa", f"unix:{files.folder}/none", *expect)
+
+    without = replayed()
+    assert (without.status, "NOT DECIDED by any engine: 1 (policy_unavailable)" in without.out) == (1, True)
+    found = replayed(NOBODY)
+    assert (found.status, "deny (policy_unavailable)" in found.out) == (1, True)
+    named = replayed({**NOBODY, "reason": "policy_unavailable"})
+    assert (named.status, "as expected: 1 of 1" in named.out) == (0, True)
+    assert replayed({**NOBODY, "reason": "policy_timeout"}).status == 1
+    assert "$.reason: expected a string" in replayed({**NOBODY, "reason": 5}).err
+
+
+def test_a_denial_of_the_runtime_is_expected_by_its_name_only(replay: Command) -> None:
+    calls = [{"id": "a", **call(toolName="other")}]
+    assert replay(calls, expect=[NOBODY]).status == 1
+    assert replay(calls, expect=[{**NOBODY, "reason": "tool_not_registered"}]).status == 0
+    assert replay(calls).status == 0  # the call's own fault, and not an engine's
+
+
+def test_a_named_reason_of_the_policy_is_compared(replay: Command) -> None:
+    calls = [{"id": "b", **call("deny")}]
+    assert replay(calls, expect=[{**EXPECTED[1], "reason": "too_large"}]).status == 0
+    assert replay(calls, expect=[{**EXPECTED[1], "reason": "odd"}]).status == 1
 
 
 @pytest.mark.parametrize(
@@ -202,7 +240,7 @@ def test_both_engines_agree_on_the_recorded_calls(aioc: Command, repository: Pat
 
 
 def test_engines_that_differ_are_exit_1_with_both_verdicts(aioc: Command, files: Files) -> None:
-    """`rego_guard` does not know this one: a number in binary64 and in a wider mantissa (embedded.md, fact 2)."""
+    """`rego_guard` does not know this one: a number in binary64 and in a wider mantissa (docs/embedded-engine.md)."""
     Path(files.policy, "cases", "cases.rego").write_text(FRACTIONS)
     one = aioc("authorize", files.write("call.json", call(rawArguments=SUM)), *both(files))
     assert one.status == 1
@@ -237,6 +275,14 @@ decision := verdict if {
 
 sums if input.parsedArguments.a + input.parsedArguments.b == 0.3
 """
+
+
+def test_engines_that_both_fail_do_not_agree(aioc: Command, files: Files) -> None:
+    calls = files.lines("calls.jsonl", [{"id": "a", **call("malformed")}])
+    found = aioc("replay", calls, *both(files), "--expect", files.lines("expected.jsonl", [NOBODY]), "--json")
+    assert (found.status, found.document["enginesDiffer"]) == (1, 0)
+    assert found.document["engineFaults"] == {"policy_malformed_decision": 1}
+    assert aioc("replay", calls, *both(files)).status == 1
 
 
 def test_documents_that_agree_join_their_names_and_times() -> None:
