@@ -120,9 +120,15 @@ def test_what_the_embedded_engine_allows_is_in_the_capabilities() -> None:
 
 
 def test_reserved_words_of_the_library_are_those_of_the_runtime(opa_binary: Path, repository: Path) -> None:
-    query = "data.aioc.lib.verdict_shapes.reserved"
+    words = sorted({str(reason) for reason in RESERVED} | {ALLOWED, NO_RULE_ALLOWS})
+    query = "[code | some code in input; data.aioc.lib.verdict_shapes.is_reserved(code)]"
     output = subprocess.run(
-        [opa_binary, "eval", "-b", repository / "rego", "-f", "json", query], capture_output=True, text=True, check=True
+        [opa_binary, "eval", "-b", repository / "rego", "-I", "-f", "json", query],
+        input=json.dumps([*words, "over"]),
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    words = json.loads(output.stdout)["result"][0]["expressions"][0]["value"]
-    assert set(words) == {str(reason) for reason in RESERVED} | {ALLOWED, NO_RULE_ALLOWS}
+    assert json.loads(output.stdout)["result"][0]["expressions"][0]["value"] == words
+    source = (repository / "rego/aioc/lib/verdict_shapes/verdict_shapes.rego").read_text()
+    assert source.partition("_reserved := `\n")[2].partition("\n`")[0].splitlines() == words

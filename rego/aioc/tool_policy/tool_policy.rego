@@ -18,11 +18,7 @@ default decision := {"decision": "deny", "reason": "no_rule_allows", "reasons": 
 # title: What the runtime asks for, at data.aioc.tool_policy.decision
 # description: Deny over approval_required over allow; a tool without an owner, or without an allow, is denied.
 # entrypoint: true
-decision := object.union_n([
-	decisions.decide(_denials, _holds, _allows),
-	_version,
-	_echoes,
-])
+decision := object.union(object.union(decisions.decide(_denials, _holds, _allows), _version), _echoes)
 
 # METADATA
 # title: The same decision in the shape of the TypeScript runtime

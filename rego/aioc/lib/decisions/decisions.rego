@@ -15,46 +15,30 @@ decide(denials, holds, allows) := _weigh(denied | _malformed(bad), held, permitt
 	denied := {verdict | some verdict in denials; verdict_shapes.is_plain(verdict)}
 	held := {verdict | some verdict in holds; verdict_shapes.is_hold(verdict)}
 	permitted := {verdict | some verdict in allows; verdict_shapes.is_plain(verdict)}
-	bad := ((count(denials) + count(holds)) + count(allows)) - ((count(denied) + count(held)) + count(permitted))
+	bad := ((denials - denied) | (holds - held)) | (allows - permitted)
 }
 
-_malformed(0) := set()
+_malformed(bad) := {{"code": "malformed_verdict"} | some _ in bad}
 
-_malformed(bad) := {{"code": "malformed_verdict"}} if bad > 0
-
-_weigh(denials, holds, _) := object.union(_explained(denials), {
-	"decision": "deny",
-	"reason": min(_codes(denials)),
-	"reasons": sort(_codes(denials | holds)),
-}) if {
-	count(denials) > 0
-}
-
-_weigh(denials, holds, _) := object.union(_explained(holds), {
-	"decision": "approval_required",
-	"reason": min(_codes(holds)),
-	"reasons": sort(_codes(holds)),
-	"approval": _strictest_terms(holds),
-}) if {
-	count(denials) == 0
-	count(holds) > 0
-}
-
-_weigh(denials, holds, allows) := object.union(_explained(allows), {
-	"decision": "allow",
-	"reason": "allowed",
-	"reasons": [],
-}) if {
-	count(denials) == 0
-	count(holds) == 0
-	count(allows) > 0
-}
-
-_weigh(denials, holds, allows) := {"decision": "deny", "reason": "no_rule_allows", "reasons": []} if {
-	count(denials) == 0
-	count(holds) == 0
-	count(allows) == 0
-}
+_weigh(denials, holds, allows) := decision if {
+	denials != set()
+	decision := object.union(_explained(denials), {
+		"decision": "deny",
+		"reason": min(_codes(denials)),
+		"reasons": sort(_codes(denials | holds)),
+	})
+} else := decision if {
+	holds != set()
+	decision := object.union(_explained(holds), {
+		"decision": "approval_required",
+		"reason": min(_codes(holds)),
+		"reasons": sort(_codes(holds)),
+		"approval": _strictest_terms(holds),
+	})
+} else := decision if {
+	allows != set()
+	decision := object.union(_explained(allows), {"decision": "allow", "reason": "allowed", "reasons": []})
+} else := {"decision": "deny", "reason": "no_rule_allows", "reasons": []}
 
 _codes(verdicts) := {verdict.code | some verdict in verdicts}
 
@@ -68,28 +52,29 @@ _strictest_terms(holds) := {
 }
 
 # Texts and metadata of the winning effect. Sets are ordered, so both are the same in every run.
-_explained(verdicts) := object.union(_public_reason(verdicts), _metadata(verdicts))
-
-_public_reason(verdicts) := {} if count(_texts(verdicts)) == 0
-
-_public_reason(verdicts) := {"publicReason": text} if {
-	texts := _texts(verdicts)
-	count(texts) > 0
-	text := _fitting(concat(" ", texts), texts[0])
-}
+_explained(verdicts) := explained if {
+	told := {verdict | some verdict in verdicts; object.keys(verdict) & {"publicReason", "metadata"} != set()}
+	told != set()
+	explained := object.union(_public_reason(_texts(told)), _metadata(told))
+} else := {}
 
 _texts(verdicts) := [pair[1] | some pair in sort({[verdict.code, verdict.publicReason] | some verdict in verdicts})]
 
 # The decoder takes 1,024 characters. Cutting a text could turn its sense round: the first one is shown alone.
-_fitting(all_texts, _) := all_texts if count(all_texts) <= 1024
-
-_fitting(all_texts, first_text) := first_text if count(all_texts) > 1024
-
-_metadata(verdicts) := {} if count({1 | some verdict in verdicts; verdict.metadata}) == 0
+_public_reason(texts) := told if {
+	texts != []
+	all_texts := concat(" ", texts)
+	substring(all_texts, 1024, 1) == ""
+	told := {"publicReason": all_texts}
+} else := told if {
+	first_text := texts[0]
+	told := {"publicReason": first_text}
+} else := {}
 
 # A list for each code: two packs may use one code with other metadata, and neither may hide the other's.
-_metadata(verdicts) := {"metadata": by_code} if {
+_metadata(verdicts) := told if {
 	codes := {verdict.code | some verdict in verdicts; verdict.metadata}
-	count(codes) > 0
+	codes != set()
 	by_code := {code: [verdict.metadata | some verdict in verdicts; verdict.code == code] | some code in codes}
-}
+	told := {"metadata": by_code}
+} else := {}

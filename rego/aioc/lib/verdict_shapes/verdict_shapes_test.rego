@@ -37,7 +37,8 @@ test_code_of_64_characters_is_the_longest if {
 }
 
 test_reserved_words_are_no_codes if {
-	every code in verdict_shapes.reserved {
+	every code in ["allowed", "no_rule_allows", "policy_timeout", "tool_not_registered"] {
+		verdict_shapes.is_reserved(code)
 		not verdict_shapes.is_plain({"code": code})
 		not verdict_shapes.is_hold({"code": code, "approval": terms})
 	}
@@ -47,6 +48,14 @@ test_unknown_keys_are_refused if {
 	not verdict_shapes.is_plain({"code": "over", "reason": "x"})
 	not verdict_shapes.is_plain({"code": "over", "approval": terms})
 	not verdict_shapes.is_hold({"code": "over", "approval": terms, "expiresAt": "x"})
+}
+
+# Characters, not bytes, and the same on every engine.
+test_public_reasons_at_their_longest if {
+	every character in ["a", "é", "😀"] {
+		verdict_shapes.is_plain({"code": "a", "publicReason": concat("", [character | some _ in numbers.range(1, 1024)])})
+		not verdict_shapes.is_plain({"code": "a", "publicReason": concat("", [character | some _ in numbers.range(1, 1025)])})
+	}
 }
 
 test_public_reasons_that_are_none if {
