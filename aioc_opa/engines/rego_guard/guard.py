@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from aioc_opa.engines.rego_guard import data_limits, functions, heads, patterns, shapes, text_limits
+from aioc_opa.engines.rego_guard import data_limits, functions, heads, patterns, shapes, text_limits, values
 from aioc_opa.engines.rego_guard.scope import scope_of
 from aioc_opa.engines.rego_guard.tree import parse
 from aioc_opa.errors import PolicyLoadError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from aioc_opa.engines.rego_guard.finding import Finding
     from aioc_opa.engines.rego_guard.scope import Scope
 
-_CHECKS: Final = (shapes.check, heads.check, patterns.check, functions.check)
+_CHECKS: Final = (shapes.check, heads.check, patterns.check, functions.check, values.check)
 _SHOWN: Final = 20
 
 
