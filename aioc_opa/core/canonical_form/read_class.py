@@ -19,6 +19,7 @@ from pydantic.dataclasses import is_pydantic_dataclass, rebuild_dataclass
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from aioc_opa.core.canonical_form.instance_state import own_slots, refuse_detours, refuse_hidden_state
 from aioc_opa.core.canonical_form.nodes import AnyJson, Node, Record, RecordField, RootOf
 from aioc_opa.core.canonical_form.refusal import AnnotationRefusedError
 from aioc_opa.core.canonical_form.scalar_types import CURES
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 Place = tuple[str, ...]
 
-_IS_HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement
-_ORDINARY_SLOTS: Final = frozenset({"__dict__", "__weakref__"})
 _QUALIFIERS: Final = (typing.Required, typing.NotRequired, typing_extensions.ReadOnly)
 
 
@@ -76,7 +75,7 @@ class Classes:
         return None
 
     def _model(self, cls: type[pydantic.BaseModel], key: tuple[type, bool], place: Place) -> Node:
-        _refuse_hidden_state(cls, {"__dict__", *pydantic.BaseModel.__slots__}, place)
+        refuse_hidden_state(cls, pydantic.BaseModel.__slots__, place)
         if cls.__private_attributes__:
             raise AnnotationRefusedError(
                 place, f"{cls.__name__} has private attributes, which policy cannot see: make them fields"
@@ -85,6 +84,7 @@ class Classes:
             _complete(cls, cls.model_rebuild, place)
         _refuse_config(cls, cls.model_config, place)
         infos = cls.__pydantic_fields__
+        refuse_detours(cls, infos, slotted=False, place=place)
         if issubclass(cls, pydantic.RootModel):
             root = self._known[key] = RootOf(cls)
             self.roots.append((place, root))
@@ -108,11 +108,11 @@ class Classes:
         for name, hint in hints.items():
             if isinstance(hint, dataclasses.InitVar) or hint is dataclasses.InitVar:
                 raise AnnotationRefusedError((*place, name), "an InitVar is gone after the parse: make it a field")
-        slots = {slot for base in cls.__mro__ for slot in _slots(base)} - _ORDINARY_SLOTS
         slotted = cls.__dictoffset__ == 0
-        _refuse_hidden_state(cls, set(names) if slotted else set(), place)
-        if slotted and slots != set(names):
+        refuse_hidden_state(cls, names if slotted else (), place)
+        if slotted and set(names) != {slot for base in cls.__mro__ for slot in own_slots(base)}:
             raise AnnotationRefusedError(place, f"{cls.__name__} has fields that are no slots: give each a slot")
+        refuse_detours(cls, names, slotted=slotted, place=place)
         record = self._known[key] = Record(cls, "slotted" if slotted else "dataclass")
         if is_pydantic_dataclass(cls):
             if not cls.__pydantic_complete__:
@@ -169,24 +169,6 @@ class Classes:
         if not validated and info.default is not PydanticUndefined and info.default is not ...:
             self.defaults.append(StaticDefault(place, node, info.default))
         return node
-
-
-def _slots(cls: type) -> tuple[str, ...]:
-    slots = cls.__dict__.get("__slots__", ())
-    return (slots,) if isinstance(slots, str) else tuple(slots)
-
-
-def _refuse_hidden_state(cls: type, known_slots: set[str], place: Place) -> None:
-    for base in cls.__mro__:
-        if base not in (object, typing.Generic) and not base.__flags__ & _IS_HEAP_TYPE:
-            raise AnnotationRefusedError(
-                place, f"{cls.__name__} derives from {base.__name__}, whose content is no field: hold it in a field"
-            )
-        beyond = set(_slots(base)) - known_slots - _ORDINARY_SLOTS
-        if beyond:
-            raise AnnotationRefusedError(
-                place, f"{cls.__name__} has the slot {min(beyond)!r} beside its fields: make it a field"
-            )
 
 
 def _refuse_config(cls: type, config: Mapping[str, Any], place: Place) -> None:

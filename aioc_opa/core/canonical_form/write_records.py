@@ -97,9 +97,12 @@ def model_writer(cls: type[Any], fields: Sequence[FieldWriter], write_extra: Wri
         if type(value) is not cls:
             raise not_declared(value, cls.__name__)
         held = value.__dict__
+        given = value.__pydantic_fields_set__
         if (
-            len(held) != size
-            or value.__pydantic_fields_set__ != attributes
+            type(held) is not dict
+            or len(held) != size
+            or type(given) is not set
+            or given != attributes
             or value.__pydantic_extra__ is not None
             or value.__pydantic_private__ is not None
         ):
@@ -117,12 +120,14 @@ def _open_model_writer(cls: type[Any], fields: Sequence[FieldWriter], write_extr
     def write_open_model(value: Any, state: WriteState, depth: int) -> str:
         if type(value) is not cls:
             raise not_declared(value, cls.__name__)
-        held, extra = value.__dict__, value.__pydantic_extra__
+        held, extra, given = value.__dict__, value.__pydantic_extra__, value.__pydantic_fields_set__
         if (
-            held.keys() != attributes
+            type(held) is not dict
+            or held.keys() != attributes
             or value.__pydantic_private__ is not None
             or type(extra) is not dict
-            or value.__pydantic_fields_set__ != attributes | extra.keys()
+            or type(given) is not set
+            or given != attributes | extra.keys()
         ):
             raise _hidden_state(value, attributes)
         if not names.isdisjoint(extra) or not attributes.isdisjoint(extra):
@@ -137,6 +142,8 @@ def _hidden_state(value: Any, attributes: frozenset[str]) -> ValueRefusedError:
     name = type(value).__name__
     if value.__pydantic_private__ is not None:
         return ValueRefusedError(f"a {name} has private attributes: make them fields")
+    if type(value.__dict__) is not dict:
+        return ValueRefusedError(f"the __dict__ of a {name} is no plain dict: build it by parsing")
     beyond = sorted(str(key) for key in value.__dict__ if key not in attributes)
     if beyond:
         return ValueRefusedError(f"a {name} has the attribute {beyond[0]!r} beyond its fields: make it a field")
@@ -152,10 +159,12 @@ def root_writer(cls: type[Any], write_root: Writer) -> Writer:
     def write_root_model(value: Any, state: WriteState, depth: int) -> str:
         if type(value) is not cls:
             raise not_declared(value, cls.__name__)
-        held = value.__dict__
+        held, given = value.__dict__, value.__pydantic_fields_set__
         if (
-            held.keys() != attributes
-            or value.__pydantic_fields_set__ != attributes
+            type(held) is not dict
+            or held.keys() != attributes
+            or type(given) is not set
+            or given != attributes
             or value.__pydantic_extra__ is not None
             or value.__pydantic_private__ is not None
         ):
@@ -176,6 +185,8 @@ def dataclass_writer(cls: type[Any], fields: Sequence[FieldWriter], write_extra:
         if type(value) is not cls:
             raise not_declared(value, cls.__name__)
         held: Mapping[str, Any] = value.__dict__
+        if type(held) is not dict:
+            raise ValueRefusedError(f"the __dict__ of a {cls.__name__} is no plain dict: build it by parsing")
         if len(held) == size:
             return write_fields(held, state, depth)
         missing = [attribute for attribute in writers if attribute not in held]

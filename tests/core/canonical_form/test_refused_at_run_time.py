@@ -171,15 +171,6 @@ def test_a_dataclass_field_without_a_value_is_refused() -> None:
     assert refused_object(Slotted, slotted).path == ("x", "y")
 
 
-def test_a_field_behind_a_property_of_its_class_is_refused() -> None:
-    @dataclasses.dataclass
-    class Shadowed:
-        x: int
-
-    Shadowed.x = property(lambda _self: 1, lambda self, _value: None)  # type: ignore[assignment] - what is tested
-    assert "has no value" in refused_object(Shadowed, Shadowed(1)).problem
-
-
 def test_depth_is_bounded_and_cycles_end() -> None:
     assert text_of_object(Chain, chain(HARD_MAX_DEPTH - 1)).count("{") == HARD_MAX_DEPTH - 1
     assert "nested deeper than 100, or contains itself" in refused_object(Chain, chain(HARD_MAX_DEPTH)).problem
