@@ -28,6 +28,7 @@ from aioc_opa.core.canonical_form.write_containers import (
     dict_writer,
     list_writer,
     tuple_writer,
+    typed_dict_writer,
     undeclared_key,
     union_writer,
     write_any,
@@ -128,7 +129,9 @@ class WriterCompiler:
             case "slotted":
                 return slotted_writer(record.cls, fields)
             case "typed_dict":
-                return dict_writer({field.name: field.write for field in fields}, write_extra or undeclared_key)
+                writers = {field.name: field.write for field in fields}
+                required = [field.name for field in record.fields if field.always_written]
+                return typed_dict_writer(writers, write_extra or undeclared_key, required)
 
     def _field(self, field: RecordField) -> FieldWriter:
         exact, quick = _quick(followed(field.node))

@@ -56,7 +56,7 @@ _ALL_KINDS: Final = frozenset({"null", "boolean", "number", "string", "array", "
 
 _WRITTEN_AS_STRING: Final[dict[str, Callable[[str], str]]] = {
     # Reads a text and writes it again; a text that does not come back is never written.
-    "decimal": lambda text: str(decimal.Decimal(text)),
+    "decimal": lambda text: str(decimal.Decimal(text)).upper(),
     "uuid": lambda text: str(uuid.UUID(text)),
     "date": lambda text: dt.date.fromisoformat(text).isoformat(),
     "time": lambda text: dt.time.fromisoformat(text).isoformat(),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, Union
 
 import pydantic
 import typing_extensions
+from pydantic.fields import FieldInfo
 
 from aioc_opa.core.canonical_form.nodes import (
     Alias,
@@ -38,11 +39,12 @@ from aioc_opa.core.canonical_form.scalar_types import CURES, GENERAL_CURE, SCALA
 from aioc_opa.core.canonical_json import NotCanonicalError, canonical_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from aioc_opa.core.canonical_form.nodes import JsonScalar
 
 Place = tuple[str, ...]
+V = TypeVar("V")
 
 _LISTS: Final = (list, collections.abc.Sequence, collections.abc.MutableSequence)  # pydantic makes a list of JSON
 _DICTS: Final = (dict, collections.abc.Mapping, collections.abc.MutableMapping)  # and a dict
@@ -71,8 +73,9 @@ class AnnotationReader:
         Raises:
             AnnotationRefusedError: some of its values have no faithful canonical form.
         """
-        if isinstance(annotation, collections.abc.Hashable) and annotation in SCALARS:
-            return Scalar(SCALARS[annotation])
+        scalar = looked_up(SCALARS, annotation)
+        if scalar is not None:
+            return Scalar(scalar)
         if annotation is Any or annotation is object or annotation is pydantic.JsonValue:
             return AnyJson()
         if isinstance(annotation, _ALIASES):
@@ -157,14 +160,32 @@ class AnnotationReader:
         return DictOf(self.read(args[1], (*place, "[*]"), open_extras=open_extras))
 
 
+def looked_up(table: Mapping[Any, V], annotation: object) -> V | None:
+    """The entry of an annotation; `Annotated` with a dict or a list in its metadata has no hash."""
+    try:
+        return table.get(annotation)
+    except TypeError:
+        return None
+
+
 def refuse_metadata(metadata: Iterable[object], place: Place) -> None:
-    """Refuse what makes parsing itself an effect.
+    """Refuse what makes parsing itself an effect, and a default that is no field's.
+
+    What pydantic does with the latter depends on how it is spelled; on a TypedDict's key it is one object for all
+    calls, and nothing in the dict tells that it was not given.
 
     Raises:
-        AnnotationRefusedError: `pydantic.ImportString` is among them.
+        AnnotationRefusedError: `pydantic.ImportString` is among them, or a `Field` with a default.
     """
-    if any(item is pydantic.ImportString or isinstance(item, pydantic.ImportString) for item in metadata):
-        raise AnnotationRefusedError(place, f"ImportString: {CURES[pydantic.ImportString]}")
+    for item in metadata:
+        if item is pydantic.ImportString or isinstance(item, pydantic.ImportString):
+            raise AnnotationRefusedError(place, f"ImportString: {CURES[pydantic.ImportString]}")
+        if isinstance(item, FieldInfo) and not item.is_required():
+            raise AnnotationRefusedError(
+                place,
+                "a default that is not a field's own (on a TypedDict's key, in an alias, in a container): give it to "
+                "the field of a model or dataclass, or make the key NotRequired",
+            )
 
 
 def _is_str_key(key: Node) -> bool:
@@ -280,8 +301,9 @@ def _why_not(annotation: Any, origin: Any) -> str:
     if origin in _ALIASES or isinstance(origin, _ALIASES):
         return f"the generic alias {annotation} is not followed: write out what it stands for"
     for known in (origin, *getattr(origin, "__mro__", ())):
-        if isinstance(known, collections.abc.Hashable) and known in CURES:
-            return f"{name}: {CURES[known]}"
+        cure = looked_up(CURES, known)
+        if cure is not None:
+            return f"{name}: {cure}"
     if callable(annotation) and not isinstance(annotation, type):
         return f"{name} is a callable, and validating with it would run it: declare its arguments as a model"
     return f"{name}: {GENERAL_CURE}"

@@ -77,13 +77,15 @@ def write_decimal(value: Any, _state: WriteState, _depth: int) -> str:
         raise not_declared(value, "Decimal")
     if not value.is_finite():
         raise ValueRefusedError("NaN and infinities are not JSON: forbid them with allow_inf_nan=False")
-    return f'"{value!s}"'
+    return f'"{str(value).upper()}"'  # a decimal context with capitals=0 would write an "e"
 
 
 def write_uuid(value: Any, _state: WriteState, _depth: int) -> str:
     """A UUID as `str`."""
     if type(value) is not uuid.UUID:
         raise not_declared(value, "UUID")
+    if value.is_safe is not uuid.SafeUUID.unknown:
+        raise ValueRefusedError("its is_safe is set, which no text shows: build it without")
     return f'"{value!s}"'
 
 
@@ -152,14 +154,16 @@ def literal_writer(node: PlainLiteral) -> Writer:
 
 def enum_writer(node: EnumMembers) -> Writer:
     """One of the members, known by identity: no method of the Enum is asked."""
-    texts = {id(member): canonical_text(value) for member, value in node.members}
-    members = tuple(member for member, _ in node.members)  # kept alive, so that no other object has their ids
-    declared = f"one of {len(members)} member(s) of {node.cls.__name__}"
+    texts = {id(member): (canonical_text(value), member, member._value_) for member, value in node.members}
+    # The members are kept alive in it, so that no other object has their ids.
+    declared = f"one of {len(texts)} member(s) of {node.cls.__name__}"
 
     def write_enum(value: Any, _state: WriteState, _depth: int) -> str:
-        text = texts.get(id(value))
+        text, _, held = texts.get(id(value), (None, None, None))
         if text is None:
             raise not_declared(value, declared)
+        if value._value_ is not held:
+            raise ValueRefusedError("the value of its Enum member was changed: leave members as they were declared")
         return text
 
     return write_enum

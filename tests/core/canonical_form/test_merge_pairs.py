@@ -6,11 +6,15 @@ Each test first shows that pydantic's own dump is the same for both.
 from __future__ import annotations
 
 import dataclasses
+import decimal
+import enum
+import uuid
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Discriminator,
@@ -19,9 +23,11 @@ from pydantic import (
     SecretStr,
     Tag,
     TypeAdapter,
+    create_model,
     field_serializer,
     model_validator,
 )
+from typing_extensions import TypedDict
 
 from aioc_opa.core.canonical_form import compile_form
 from aioc_opa.core.canonical_json import NotCanonicalError
@@ -219,3 +225,70 @@ def test_a_validator_that_marks_fields_as_unset_is_overruled() -> None:
     parsed = schema.parse('{"x":1}')
     assert isinstance(parsed, Marked)
     assert parsed.model_fields_set == {"x", "y"}
+
+
+class Priced(TypedDict):
+    kind: Literal["a"]
+    amount: Decimal
+
+
+class Named(TypedDict):
+    kind: Literal["b"]
+    amount: str
+
+
+def without_kind(value: dict[str, Any]) -> dict[str, Any]:
+    value.pop("kind")
+    return value
+
+
+def test_a_tag_that_a_validator_takes_away_is_missed() -> None:
+    inside = Annotated[Priced, AfterValidator(without_kind)] | Annotated[Named, AfterValidator(without_kind)]
+    around = Annotated[Annotated[Priced | Named, Field(discriminator="kind")], AfterValidator(without_kind)]
+    for annotation in (inside, around):
+        schema = PydanticSchema(create_model("Arguments", x=(annotation, ...)), tool_name="tool")
+        for kind in ("a", "b"):
+            parsed = schema.parse(f'{{"x":{{"kind":"{kind}","amount":"5"}}}}')
+            with pytest.raises(NotCanonicalError):
+                schema.canonical_text(parsed)
+
+
+def test_a_required_key_that_is_missing_is_named() -> None:
+    schema = PydanticSchema(create_model("Arguments", x=(Priced, ...)), tool_name="tool")
+    parsed: Any = schema.parse('{"x":{"kind":"a","amount":"5"}}')
+    del parsed.x["kind"]
+    with pytest.raises(NotCanonicalError, match="it lacks the required key 'kind'"):
+        schema.canonical_text(parsed)
+
+
+def test_what_a_decimal_context_or_a_uuid_says_aside_is_not_folded() -> None:
+    class Mixed(BaseModel):
+        x: Decimal | Literal["1e+5"]
+
+    class Known(BaseModel):
+        x: Annotated[uuid.UUID, AfterValidator(lambda u: uuid.UUID(int=u.int, is_safe=uuid.SafeUUID.safe))]
+
+    schema = PydanticSchema(Mixed, tool_name="tool")
+    number, word = schema.parse('{"x":"1E+5"}'), schema.parse('{"x":"1e+5"}')
+    with decimal.localcontext() as context:
+        context.capitals = 0
+        assert schema.canonical_text(number) == '{"x":"1E+5"}'
+        assert schema.canonical_text(word) == '{"x":"1e+5"}'
+    schema = PydanticSchema(Known, tool_name="tool")
+    with pytest.raises(NotCanonicalError, match="is_safe"):
+        schema.canonical_text(schema.parse('{"x":"12345678-1234-5678-1234-567812345678"}'))
+
+
+def test_an_enum_member_whose_value_was_changed_is_refused() -> None:
+    class Size(enum.Enum):
+        SMALL = "s"
+
+    class Sized(BaseModel):
+        x: Size
+
+    schema = PydanticSchema(Sized, tool_name="tool")
+    parsed = schema.parse('{"x":"s"}')
+    assert schema.canonical_text(parsed) == '{"x":"s"}'
+    Size.SMALL._value_ = "xxl"
+    with pytest.raises(NotCanonicalError, match="its Enum member was changed"):
+        schema.canonical_text(parsed)

@@ -139,6 +139,21 @@ class UnresolvedDict(TypedDict):
     x: Missing  # type: ignore[name-defined] # noqa: F821 - what is tested
 
 
+def own_list() -> list[int]:
+    return []
+
+
+DefaultInAlias = TypeAliasType("DefaultInAlias", Annotated[list[int], Field(default_factory=own_list)])
+
+
+class DefaultedKey(TypedDict):
+    x: Annotated[list[int], Field(default_factory=own_list)]
+
+
+class DefaultedOptionalKey(TypedDict, total=False):
+    x: DefaultInAlias
+
+
 class Ring(RootModel["Ring | None"]):
     pass
 
@@ -220,6 +235,10 @@ Dangling = TypeAliasType("Dangling", "list[Nowhere]")  # type: ignore[name-defin
         (Ring, "stands for itself"),
         (Loop, "Loop stands for itself"),
         (Dangling, "not resolved (Nowhere)"),
+        (DefaultedKey, "x.x: a default that is not a field's own"),
+        (DefaultedOptionalKey, "x.x: a default that is not a field's own"),
+        (DefaultInAlias, "a default that is not a field's own"),
+        (list[Annotated[int, Field(default=1)]], "x[]: a default that is not a field's own"),
     ],
 )
 def test_what_annotations_show_is_refused_with_tool_place_and_cure(annotation: Any, said: str) -> None:
@@ -290,3 +309,16 @@ def test_a_class_that_breaks_while_it_is_read_gives_a_registration_error() -> No
         pass
 
     assert "cannot be read (ZeroDivisionError)" in refused_registration(Broken, whole=True)
+
+
+@pytest.mark.parametrize(
+    "annotation", [list[Annotated[int, Field(json_schema_extra={"a": 1})]], dict[str, Annotated[int, {"doc": [1]}]]]
+)
+def test_metadata_without_a_hash_is_no_reason_to_refuse(annotation: Any) -> None:
+    from aioc_opa.core.canonical_form import compile_form
+
+    compile_form(pydantic.create_model("M", x=(annotation, ...)), tool_name="tool")
+
+
+def test_a_cure_is_found_beside_metadata_without_a_hash() -> None:
+    assert "a set has no order" in refused_registration(Annotated[set[int], {"doc": [1]}])
