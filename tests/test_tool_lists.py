@@ -1,4 +1,4 @@
-"""Tool lists of MCP, OpenAI and Anthropic; errors name the place (issue "CLI": TOOLS)."""
+"""Tool lists of MCP, OpenAI and Anthropic; errors name the place."""
 
 from __future__ import annotations
 

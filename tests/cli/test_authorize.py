@@ -1,4 +1,4 @@
-"""`aioc-opa authorize`: one document, and an exit status that says the outcome (issue "CLI")."""
+"""`aioc-opa authorize`: one document, and an exit status that says the outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""hash, doctor, schema export, routes, lint and new pack (issue "CLI")."""
+"""hash, doctor, schema export, routes, lint and new pack."""
 
 from __future__ import annotations
 

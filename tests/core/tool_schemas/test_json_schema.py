@@ -1,4 +1,4 @@
-"""JSON Schema tools: offline, linear, one validation, JSON Schema's own meaning (issue "Tool schemas"; RULES 0.5)."""
+"""JSON Schema tools: offline, linear, one validation, JSON Schema's own meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Declared defaults: where they count, where they are refused, and that every fill is a copy (issue "Tool schemas")."""
+"""Declared defaults: where they count, where they are refused, and that every fill is a copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All 572 recorded calls: decision and reasons as expected.jsonl has them (issue 3, done when 3)."""
+"""All 572 recorded calls: decision and reasons as expected.jsonl has them."""
 
 from __future__ import annotations
 
