@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aioc_opa.errors import EngineConfigurationError, PolicyLoadError
-from aioc_opa.packs.policy_files import MAX_ARCHIVE_BYTES, MAX_FILES, MAX_TOTAL_BYTES
+from aioc_opa.packs.bundle_archive import archive_members
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,23 +110,13 @@ def verified_copy(bundle: Path, verification: BundleVerification, *, binary: Opa
 
 def _read(bundle: Path) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
-    total = 0
     try:
-        if bundle.stat().st_size > MAX_ARCHIVE_BYTES:
-            raise PolicyLoadError(f"{bundle}: larger than {MAX_ARCHIVE_BYTES} bytes")
-        with tarfile.open(bundle, "r|gz") as archive:
-            for member in archive:
-                total += member.size
-                if len(files) >= MAX_FILES or total > MAX_TOTAL_BYTES:
-                    raise PolicyLoadError(f"{bundle}: more than {MAX_FILES} files or {MAX_TOTAL_BYTES} bytes")
-                if member.isdir():
-                    continue
-                name = member.name.removeprefix("./").removeprefix("/")  # as `opa build` and GNU tar write them
-                stream = archive.extractfile(member) if member.isreg() else None
-                odd = not name.isascii() or "\\" in name or any(part in {"", ".", ".."} for part in name.split("/"))
-                if stream is None or odd or name in files:
-                    raise PolicyLoadError(f"{bundle}: {member.name!r}: a link, an odd path, or there twice")
-                files[name] = stream.read()
-    except (OSError, EOFError, tarfile.TarError, ValueError) as problem:
-        raise PolicyLoadError(f"{bundle}: is not a whole .tar.gz bundle: {problem}") from None
+        for name, stream in archive_members(bundle):
+            if stream is None:
+                continue
+            if not name.isascii() or name in files:
+                raise PolicyLoadError(f"{bundle}: {name!r}: an odd path, or there twice")
+            files[name] = stream.read()
+    except OSError as problem:
+        raise PolicyLoadError(f"{bundle}: cannot be read: {problem.strerror or problem}") from None
     return files

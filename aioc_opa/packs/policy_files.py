@@ -7,12 +7,11 @@ out. YAML data is refused: YAML 1.1 and 1.2 read ``on`` and ``no`` differently, 
 from __future__ import annotations
 
 import os
-import posixpath
-import tarfile
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from aioc_opa.errors import PolicyLoadError
+from aioc_opa.packs.bundle_archive import MAX_FILES, MAX_TOTAL_BYTES, archive_members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +20,6 @@ MAX_MODULE_BYTES: Final = 32 * 1024 * 1024
 """One Rego module. Generated routes of 10,000 tools are the largest that were measured."""
 MAX_DATA_BYTES: Final = 128 * 1024 * 1024
 """One ``data.json``. 100,000 identities take 13 MB."""
-MAX_TOTAL_BYTES: Final = 512 * 1024 * 1024
-MAX_FILES: Final = 100_000
-MAX_ARCHIVE_BYTES: Final = 256 * 1024 * 1024
 
 SIGNATURES: Final = ".signatures.json"
 MANIFEST: Final = ".manifest"
@@ -55,8 +51,8 @@ class _Intake:
         loaded = (lower.endswith(".rego") and not lower.endswith("_test.rego")) or lower == "data.json"
         if loaded and any(part.startswith(".") for part in path.split("/")):
             raise PolicyLoadError(f"{self.source}: {path}: a hidden file is refused; rename or remove it")
-        if loaded and not path.isascii():
-            raise PolicyLoadError(f"{self.source}: {path!r}: names of policy files are ASCII")
+        if loaded and not (path.isascii() and path.isprintable()):
+            raise PolicyLoadError(f"{self.source}: {path!r}: names of policy files are ASCII, and printable")
         if loaded and name != lower:
             raise PolicyLoadError(f"{self.source}: {path}: names of policy files are lower case")
         return loaded
@@ -65,7 +61,7 @@ class _Intake:
         """Bytes that the file at `path` may have."""
         return MAX_MODULE_BYTES if path.endswith(".rego") else MAX_DATA_BYTES
 
-    def take(self, path: str, stream: BinaryIO) -> None:
+    def take(self, path: str, stream: IO[bytes]) -> None:
         """Read one file, at most one byte past its cap."""
         if path in self.files:
             raise PolicyLoadError(f"{self.source}: {path}: occurs twice")
@@ -134,42 +130,7 @@ def _walk(root: Path, intake: _Intake) -> Iterator[str]:
 
 def _read_archive(path: Path) -> dict[str, bytes]:
     intake = _Intake(str(path))
-    if path.stat().st_size > MAX_ARCHIVE_BYTES:
-        raise PolicyLoadError(f"{path}: larger than {MAX_ARCHIVE_BYTES} bytes")
-    try:
-        with tarfile.open(path, mode="r|gz") as archive:
-            _read_members(archive, intake)
-    except (tarfile.TarError, EOFError, ValueError) as error:
-        raise PolicyLoadError(f"{path}: is not a whole .tar.gz bundle: {error}") from error
+    for relative, stream in archive_members(path):
+        if stream is not None and intake.wants(relative):
+            intake.take(relative, stream)
     return intake.files
-
-
-def _read_members(archive: tarfile.TarFile, intake: _Intake) -> None:
-    unpacked = 0
-    for count, member in enumerate(archive):
-        unpacked += member.size
-        # Skipped members are decompressed too: they count, or a bomb beside the policy would pass.
-        if count >= MAX_FILES or unpacked > MAX_TOTAL_BYTES:
-            raise PolicyLoadError(f"{intake.source}: more than {MAX_FILES} files or {MAX_TOTAL_BYTES} bytes")
-        relative = _member_path(member.name, intake.source)
-        if member.isdir():
-            continue
-        if not member.isreg():
-            raise PolicyLoadError(f"{intake.source}: {member.name!r}: links and devices are refused in a bundle")
-        if intake.wants(relative):
-            stream = archive.extractfile(member)
-            if stream is None:  # tarfile's type allows it; a regular member always has a stream
-                raise PolicyLoadError(f"{intake.source}: {member.name!r}: cannot be read")
-            with stream:
-                intake.take(relative, stream)  # type: ignore[arg-type]  # IO[bytes] has the one method used
-
-
-def _member_path(name: str, source: str) -> str:
-    # `opa build` writes "/aioc/…", GNU tar "./aioc/…": both mean the path below the root of the bundle.
-    relative = name.removeprefix("./").removeprefix("/").rstrip("/")
-    if relative in {"", "."}:
-        return ""
-    parts = relative.split("/")
-    if "\\" in relative or posixpath.normpath(relative) != relative or ".." in parts or relative.startswith("/"):
-        raise PolicyLoadError(f"{source}: {name!r}: a path in a bundle may not leave it")
-    return relative

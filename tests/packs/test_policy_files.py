@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from aioc_opa.errors import PolicyLoadError
-from aioc_opa.packs import policy_files
+from aioc_opa.packs import bundle_archive, policy_files
 from aioc_opa.packs.policy_files import read_policy_files
 from tests.packs.folders import archive, write
 
@@ -58,6 +58,8 @@ def test_compiled_policy_is_refused(tmp_path: Path, name: str) -> None:
         ("a/a.REGO", "lower case"),
         ("a/Data.json", "lower case"),
         ("a/é.rego", "ASCII"),
+        ("a/b\n.rego", "printable"),
+        ("a\n/data.json", "printable"),
         ("a/.manifest", "at the top"),
         ("a/.signatures.json", "at the top"),
     ],
@@ -132,17 +134,21 @@ def test_caps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         patch.setattr(policy_files, "MAX_FILES", 1)
         with pytest.raises(PolicyLoadError, match="more than 1 files"):
             read_policy_files(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(bundle_archive, "MAX_FILES", 1)
         with pytest.raises(PolicyLoadError, match="more than 1 files"):
             read_policy_files(bundle)
     with monkeypatch.context() as patch:
         patch.setattr(policy_files, "MAX_TOTAL_BYTES", 11)
         with pytest.raises(PolicyLoadError, match="more than 11 bytes"):
             read_policy_files(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(bundle_archive, "MAX_TOTAL_BYTES", 11)
         # What is skipped is decompressed too, and counts.
         with pytest.raises(PolicyLoadError, match="11 bytes"):
             read_policy_files(bundle)
     with monkeypatch.context() as patch:
-        patch.setattr(policy_files, "MAX_ARCHIVE_BYTES", 10)
+        patch.setattr(bundle_archive, "MAX_ARCHIVE_BYTES", 10)
         with pytest.raises(PolicyLoadError, match="larger than 10 bytes"):
             read_policy_files(bundle)
 
