@@ -16,7 +16,7 @@ from tests.packs.folders import write
 if TYPE_CHECKING:
     from pathlib import Path
 
-KEYS = ["a", "b c", "if", "input"]
+KEYS = ["a", "b c", "if", "input", "0"]
 SCALARS: list[Any] = [None, True, False, 0, 1, 1.0, 1.5, -3, "", "x", "on time"]
 SCHEMAS, VALUES, TABLES = 100, 20, 400
 MODULE = "package probe\n\nimport data.aioc.lib.routing\nimport future.keywords.not\n\n"

@@ -309,114 +309,38 @@ policy_version := "airline/1" if {
 _fits_04574a6b83e02657(value) if is_null(value)
 
 _fits_04574a6b83e02657(value) if {
-	is_object(value)
-	_fits_7c0c675a7fed88bc(value.cabin)
+	value.cabin in {
+		"basic_economy",
+		"business",
+		"economy",
+	}
 	is_number(value.nonfree_baggages)
 	is_array(value.passengers)
-	_may_have_43d15a669f517b89(value)
 	is_number(value.total_baggages)
 	is_string(value.user_id)
-}
-
-_fits_06ab4ca713e237dd(value) if {
-	is_object(value)
-	_fits_174e29b899b9ef91(value.userId)
-}
-
-_fits_0dbc7285c004344f(value) if {
-	is_array(value)
-	every item in value {
-		_fits_c0792ceaf6fe05ed(item)
-	}
-}
-
-_fits_0f898f933e2ff8d8(value) if {
-	is_string(value)
-	value in {
-		"one_way",
-		"round_trip",
-	}
-}
-
-_fits_0ff2e3e3f4fec1cf(value) if {
-	is_array(value)
-	every item in value {
-		_fits_3b86cfbdd7ffaaf5(item)
-	}
+	type_name(object.get(value, "status", null)) in {"null", "string"}
 }
 
 _fits_137bc2e897ff5dcb(value) if is_null(value)
 
 _fits_137bc2e897ff5dcb(value) if {
-	is_object(value)
 	is_array(value.passengers)
-	_may_have_43d15a669f517b89(value)
 	is_string(value.user_id)
+	type_name(object.get(value, "status", null)) in {"null", "string"}
 }
-
-_fits_174e29b899b9ef91(value) if is_null(value)
-
-_fits_174e29b899b9ef91(value) if is_string(value)
 
 _fits_17c9273b2dda8f9c(value) if is_null(value)
 
 _fits_17c9273b2dda8f9c(value) if {
-	is_object(value)
 	is_number(value.basic_economy)
 	is_number(value.business)
 	is_number(value.economy)
 }
 
-_fits_1ba4399b8f3d8923(value) if {
-	is_object(value)
-	_may_have_61a7a948b2b7aa6b(value)
-	is_string(value.source)
-}
-
-_fits_1e3fe05111825eed(value) if {
-	is_object(value)
-	every item in value {
-		_fits_1ba4399b8f3d8923(item)
-	}
-}
-
-_fits_22390477c8155d21(value) if {
-	is_string(value)
-	value in {
-		"available",
-		"cancelled",
-		"delayed",
-		"flying",
-		"landed",
-		"on time",
-	}
-}
-
 _fits_254226575b30b3aa(value) if {
-	is_object(value)
-	_fits_06ab4ca713e237dd(value.identity)
+	type_name(value.identity.userId) in {"null", "string"}
 	_fits_137bc2e897ff5dcb(value.reservation)
 	is_boolean(value.userConfirmed)
-}
-
-_fits_2cebcbb975d3b1dd(value) if {
-	is_object(value)
-	_fits_17c9273b2dda8f9c(value.available_seats)
-	is_string(value.date)
-	is_string(value.destination)
-	is_string(value.flight_number)
-	is_string(value.origin)
-	_fits_17c9273b2dda8f9c(value.prices)
-	_fits_22390477c8155d21(value.status)
-}
-
-_fits_3b86cfbdd7ffaaf5(value) if {
-	is_object(value)
-	_fits_17c9273b2dda8f9c(value.available_seats)
-	is_string(value.date)
-	is_string(value.flight_number)
-	_fits_17c9273b2dda8f9c(value.prices)
-	_fits_22390477c8155d21(value.status)
 }
 
 _fits_569f4d6b0385907e(value) if {
@@ -429,57 +353,57 @@ _fits_569f4d6b0385907e(value) if {
 _fits_71d5f13e30128636(value) if is_null(value)
 
 _fits_71d5f13e30128636(value) if {
-	is_object(value)
-	_fits_7c0c675a7fed88bc(value.cabin)
-	is_string(value.created_at)
-	_fits_f2b3aac968e6e644(value.flights)
-	is_string(value.insurance)
-	_may_have_43d15a669f517b89(value)
-	is_string(value.user_id)
-}
-
-_fits_7367cf889305125f(value) if {
-	is_object(value)
-	_fits_06ab4ca713e237dd(value.identity)
-	_fits_ffbbdbc264e7db3e(value.user)
-	is_boolean(value.userConfirmed)
-}
-
-_fits_7c0c675a7fed88bc(value) if {
-	is_string(value)
-	value in {
+	value.cabin in {
 		"basic_economy",
 		"business",
 		"economy",
 	}
+	is_string(value.created_at)
+	is_array(value.flights)
+	every item in value.flights {
+		is_string(item.date)
+		is_string(item.flight_number)
+	}
+	is_string(value.insurance)
+	is_string(value.user_id)
+	type_name(object.get(value, "status", null)) in {"null", "string"}
+}
+
+_fits_7367cf889305125f(value) if {
+	type_name(value.identity.userId) in {"null", "string"}
+	_fits_ffbbdbc264e7db3e(value.user)
+	is_boolean(value.userConfirmed)
 }
 
 _fits_83164482d405a328(value) if is_null(value)
 
 _fits_83164482d405a328(value) if {
-	is_object(value)
-	_fits_7c0c675a7fed88bc(value.cabin)
+	value.cabin in {
+		"basic_economy",
+		"business",
+		"economy",
+	}
 	is_string(value.destination)
-	_fits_0f898f933e2ff8d8(value.flight_type)
-	_fits_f0e147ba42f1d5d0(value.flights)
+	value.flight_type in {
+		"one_way",
+		"round_trip",
+	}
+	is_array(value.flights)
+	every item in value.flights {
+		is_string(item.date)
+		is_string(item.destination)
+		is_string(item.flight_number)
+		is_string(item.origin)
+		is_number(item.price)
+	}
 	is_string(value.origin)
 	is_array(value.passengers)
-	_may_have_43d15a669f517b89(value)
 	is_string(value.user_id)
-}
-
-_fits_8c3b5c041802c535(value) if {
-	is_string(value)
-	value in {
-		"gold",
-		"regular",
-		"silver",
-	}
+	type_name(object.get(value, "status", null)) in {"null", "string"}
 }
 
 _fits_99ad6cc184dbe419(value) if {
-	is_object(value)
-	_fits_06ab4ca713e237dd(value.identity)
+	type_name(value.identity.userId) in {"null", "string"}
 	_fits_04574a6b83e02657(value.reservation)
 	_fits_a866b66ede2f9b4d(value.user)
 	is_boolean(value.userConfirmed)
@@ -488,98 +412,99 @@ _fits_99ad6cc184dbe419(value) if {
 _fits_a866b66ede2f9b4d(value) if is_null(value)
 
 _fits_a866b66ede2f9b4d(value) if {
-	is_object(value)
-	_fits_8c3b5c041802c535(value.membership)
-	_fits_1e3fe05111825eed(value.payment_methods)
-}
-
-_fits_aad6adb0a527af9d(value) if {
-	is_object(value)
-	is_string(value.date)
-	is_string(value.destination)
-	is_string(value.flight_number)
-	is_string(value.origin)
-	is_number(value.price)
-}
-
-_fits_c0191c3a7b4200ab(value) if {
-	is_array(value)
-	every item in value {
-		_fits_2cebcbb975d3b1dd(item)
+	value.membership in {
+		"gold",
+		"regular",
+		"silver",
+	}
+	is_object(value.payment_methods)
+	every item in value.payment_methods {
+		is_string(item.source)
+		is_number(object.get(item, "amount", 0))
 	}
 }
 
-_fits_c0792ceaf6fe05ed(value) if {
-	is_object(value)
-	is_string(value.date)
-	is_string(value.flight_number)
-	_fits_22390477c8155d21(value.status)
-}
-
 _fits_c6e851ed5202f6d9(value) if {
-	is_object(value)
-	_fits_0ff2e3e3f4fec1cf(value.flightStatus)
-	_fits_06ab4ca713e237dd(value.identity)
+	is_array(value.flightStatus)
+	every item in value.flightStatus {
+		_fits_17c9273b2dda8f9c(item.available_seats)
+		is_string(item.date)
+		is_string(item.flight_number)
+		_fits_17c9273b2dda8f9c(item.prices)
+		item.status in {
+			"available",
+			"cancelled",
+			"delayed",
+			"flying",
+			"landed",
+			"on time",
+		}
+	}
+	type_name(value.identity.userId) in {"null", "string"}
 	_fits_a866b66ede2f9b4d(value.user)
 	is_boolean(value.userConfirmed)
 }
 
-_fits_c96bb28e10463fc0(value) if {
-	is_object(value)
-	is_string(value.date)
-	is_string(value.flight_number)
-}
-
 _fits_d39fa574b8b1fa87(value) if {
-	is_object(value)
-	_fits_c0191c3a7b4200ab(value.flightStatus)
-	_fits_06ab4ca713e237dd(value.identity)
+	is_array(value.flightStatus)
+	every item in value.flightStatus {
+		_fits_17c9273b2dda8f9c(item.available_seats)
+		is_string(item.date)
+		is_string(item.destination)
+		is_string(item.flight_number)
+		is_string(item.origin)
+		_fits_17c9273b2dda8f9c(item.prices)
+		item.status in {
+			"available",
+			"cancelled",
+			"delayed",
+			"flying",
+			"landed",
+			"on time",
+		}
+	}
+	type_name(value.identity.userId) in {"null", "string"}
 	_fits_83164482d405a328(value.reservation)
 	_fits_fc6d0ae2edee7ebb(value.user)
 	is_boolean(value.userConfirmed)
 }
 
 _fits_ea7833109c2f74da(value) if {
-	is_object(value)
-	_fits_0dbc7285c004344f(value.flightStatus)
-	_fits_06ab4ca713e237dd(value.identity)
+	is_array(value.flightStatus)
+	every item in value.flightStatus {
+		is_string(item.date)
+		is_string(item.flight_number)
+		item.status in {
+			"available",
+			"cancelled",
+			"delayed",
+			"flying",
+			"landed",
+			"on time",
+		}
+	}
+	type_name(value.identity.userId) in {"null", "string"}
 	is_string(value.now)
 	_fits_71d5f13e30128636(value.reservation)
 	is_boolean(value.userConfirmed)
 }
 
-_fits_f0e147ba42f1d5d0(value) if {
-	is_array(value)
-	every item in value {
-		_fits_aad6adb0a527af9d(item)
-	}
-}
-
-_fits_f2b3aac968e6e644(value) if {
-	is_array(value)
-	every item in value {
-		_fits_c96bb28e10463fc0(item)
-	}
-}
-
 _fits_fc6d0ae2edee7ebb(value) if is_null(value)
 
 _fits_fc6d0ae2edee7ebb(value) if {
-	is_object(value)
-	_fits_1e3fe05111825eed(value.payment_methods)
+	is_object(value.payment_methods)
+	every item in value.payment_methods {
+		is_string(item.source)
+		is_number(object.get(item, "amount", 0))
+	}
 }
 
 _fits_ffbbdbc264e7db3e(value) if is_null(value)
 
 _fits_ffbbdbc264e7db3e(value) if {
-	is_object(value)
-	_fits_8c3b5c041802c535(value.membership)
+	value.membership in {
+		"gold",
+		"regular",
+		"silver",
+	}
 }
-
-_may_have_43d15a669f517b89(value) if not "status" in object.keys(value)
-
-_may_have_43d15a669f517b89(value) if _fits_174e29b899b9ef91(value.status)
-
-_may_have_61a7a948b2b7aa6b(value) if not "amount" in object.keys(value)
-
-_may_have_61a7a948b2b7aa6b(value) if is_number(value.amount)
