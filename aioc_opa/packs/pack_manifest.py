@@ -64,14 +64,32 @@ def read_manifests(source: str, data: JsonObject, packs: frozenset[str]) -> dict
     """The manifests of `packs`, and of nothing else, sorted by pack.
 
     Raises:
-        PolicyLoadError: one is missing, invalid, or belongs to a pack without rules.
+        PolicyLoadError: one is missing, invalid, or belongs to a pack without rules; or two tools differ in case only.
     """
     given = value_at(data, "aioc", "packs")
     tables = given if isinstance(given, dict) else {}
     stray = sorted(tables.keys() - packs)
     if stray:
         raise PolicyLoadError(f"{source}: aioc/packs/{stray[0]} has data and no rules; a pack without rules is refused")
-    return {pack: _read(source, pack, value_at(tables, pack, "manifest")) for pack in sorted(packs)}
+    manifests = {pack: _read(source, pack, value_at(tables, pack, "manifest")) for pack in sorted(packs)}
+    _check_spelling(source, manifests)
+    return manifests
+
+
+def _check_spelling(source: str, manifests: Mapping[str, PackManifest]) -> None:
+    """A pack that governs `wire` would govern nothing of a tool `Wire`: who wrote one meant the other.
+
+    Owners need no look of their own: what a pack owns stands in its manifest.
+    """
+    spelled: dict[str, tuple[str, str]] = {}
+    for pack, manifest in manifests.items():
+        for tool in manifest.tools:
+            other, where = spelled.setdefault(tool.lower(), (tool, pack))
+            if other != tool:
+                raise PolicyLoadError(
+                    f"{source}: {where!r} governs {other!r} and {pack!r} governs {tool!r}: "
+                    "names of tools may not differ in upper and lower case alone"
+                )
 
 
 def read_owners(source: str, data: JsonObject, manifests: Mapping[str, PackManifest]) -> dict[str, str]:

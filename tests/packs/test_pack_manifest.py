@@ -105,3 +105,15 @@ def test_owners() -> None:
 def test_owners_that_are_refused(given: Any, problem: str) -> None:
     with pytest.raises(PolicyLoadError, match=problem):
         owners(given)
+
+
+def test_names_of_tools_that_differ_in_case_alone_are_refused() -> None:
+    def read_two(first: tuple[str, ...], second: tuple[str, ...]) -> Any:
+        packs = {"freeze": {"manifest": manifest(*first)}, "mine": {"manifest": manifest(*second)}}
+        return read_manifests("p", {"aioc": {"packs": packs}}, frozenset(packs))
+
+    assert len(read_two(("wire", "pay"), ("wire",))) == 2
+    with pytest.raises(PolicyLoadError, match="'freeze' governs 'wire' and 'mine' governs 'Wire'"):
+        read_two(("wire",), ("Wire",))
+    with pytest.raises(PolicyLoadError, match="'mine' governs 'Wire' and 'mine' governs 'wire'"):
+        read_two((), ("wire", "Wire"))
