@@ -94,7 +94,7 @@ def tool_probe(core: GuardCore, deadline: Deadline) -> Attempt:
         tool_version=None,
         call_id=around.call_id,
         raw_arguments="{}",
-        requested_arguments={},
+        requested_json="{}",
         args_canonical_json="{}",
         proposal_hash=proposal_hash,
         run_context=run_context_text(around.run_context, around.run_id),
@@ -105,7 +105,12 @@ def tool_probe(core: GuardCore, deadline: Deadline) -> Attempt:
     return Attempt(
         tool=tools[0],
         prepared=PreparedCall(
-            raw_arguments="{}", requested_arguments={}, parsed={}, args_canonical_json="{}", decode_assurance="raw"
+            raw_arguments="{}",
+            requested_arguments={},
+            requested_json="{}",
+            parsed={},
+            args_canonical_json="{}",
+            decode_assurance="raw",
         ),
         surroundings=around,
         question=Question(args_canonical_json="{}", proposal_hash=proposal_hash, request_id=around.request_id),

@@ -107,7 +107,7 @@ class GuardCore:
             tool_version=tool.version,
             call_id=around.call_id,
             raw_arguments=prepared.raw_arguments,
-            requested_arguments=prepared.requested_arguments,
+            requested_json=prepared.requested_json,
             args_canonical_json=prepared.args_canonical_json,
             proposal_hash=proposal_hash,
             run_context=run_context_text(around.run_context, around.run_id),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Final, Literal
 
-from aioc_opa.core.canonical_json import canonical_text, compact_encoder
+from aioc_opa.core.canonical_json import canonical_text
 
 if TYPE_CHECKING:
     from aioc_opa.core.json_value import JsonObject
@@ -20,7 +20,6 @@ MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 """Default cap of one question, bytes; over it the call is denied with ``policy_input_invalid``."""
 
 _quote: Final = encode_basestring
-_encode: Final = compact_encoder(sort_keys=False)
 
 
 def run_context_text(run_context: RunContext, run_id: str) -> str:
@@ -29,7 +28,8 @@ def run_context_text(run_context: RunContext, run_id: str) -> str:
     Raises:
         NotCanonicalError: ``context`` is not plain canonical JSON.
     """
-    return f'{{"runId":{_quote(run_id)},"context":{canonical_text(run_context.context)}}}'
+    context = canonical_text(run_context.context) if run_context.context else "{}"
+    return f'{{"runId":{_quote(run_id)},"context":{context}}}'
 
 
 def principal_text(principal: Principal) -> str:
@@ -54,7 +54,7 @@ def tool_question(
     tool_version: str | None,
     call_id: str,
     raw_arguments: str,
-    requested_arguments: JsonObject,
+    requested_json: str,
     args_canonical_json: str,
     proposal_hash: str,
     run_context: str,
@@ -72,7 +72,7 @@ def tool_question(
     return (
         f'{{"input":{{"contractVersion":"1","kind":"tool","requestId":"{request_id}",'
         f'"agentName":{_quote(agent_name)},"toolName":{_quote(tool_name)},{version}"callId":{_quote(call_id)},'
-        f'"rawArguments":{_quote(raw_arguments)},"requestedArguments":{_encode(requested_arguments)},'
+        f'"rawArguments":{_quote(raw_arguments)},"requestedArguments":{requested_json},'
         f'"parsedArguments":{args_canonical_json},"argsCanonicalJson":{_quote(args_canonical_json)},'
         f'"proposalHash":"{proposal_hash}","runContext":{run_context},"turn":{turn},{who}'
         f'"decodeAssurance":"{decode_assurance}"}}}}'

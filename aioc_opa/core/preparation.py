@@ -33,6 +33,7 @@ class PreparedCall:
     Attributes:
         raw_arguments: the exact provider string; RFC 8785 text when a framework handed over an object.
         requested_arguments: its strict decode; diagnostic.
+        requested_json: the JSON text of it that goes on the wire: the very text that was decoded, number for number.
         parsed: the schema's output: what is judged and executed. Shares no mutable part with the above.
         args_canonical_json: RFC 8785 text of its canonical value.
         decode_assurance: ``raw`` or ``decoded``.
@@ -40,6 +41,7 @@ class PreparedCall:
 
     raw_arguments: str
     requested_arguments: JsonObject
+    requested_json: str
     parsed: object
     args_canonical_json: str
     decode_assurance: DecodeAssurance
@@ -75,8 +77,9 @@ def prepare_call(
     """
     text, assurance = _text(raw_arguments, tool_name)
     requested = _decode(text, tool_name, limits, empty_arguments)
-    # A blank text got here only where the option takes it as {}; the schema parses JSON.
-    parsed = _parse(schema, text if requested or text.strip(" \t\r\n") else "{}", tool_name)
+    # A blank text got here only where the option takes it as {}; the schema and policy read JSON.
+    json_text = text if requested or text.strip(" \t\r\n") else "{}"
+    parsed = _parse(schema, json_text, tool_name)
     try:
         canonical = schema.canonical_text(parsed)
     except NotCanonicalError as error:
@@ -87,6 +90,7 @@ def prepare_call(
     return PreparedCall(
         raw_arguments=text,
         requested_arguments=requested,
+        requested_json=json_text,
         parsed=parsed,
         args_canonical_json=canonical,
         decode_assurance=assurance,
