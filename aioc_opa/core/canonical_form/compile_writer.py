@@ -24,6 +24,7 @@ from aioc_opa.core.canonical_form.nodes import (
     UnionOf,
     followed,
 )
+from aioc_opa.core.canonical_form.tags import tag_checks
 from aioc_opa.core.canonical_form.write_containers import (
     dict_writer,
     list_writer,
@@ -112,7 +113,13 @@ class WriterCompiler:
             case DictOf():
                 return dict_writer({}, self.writer(node.value))
             case UnionOf():
-                return union_writer([(python_types(member), self.writer(member)) for member in node.members])
+                checks = tag_checks(node.members)
+                return union_writer(
+                    [
+                        (python_types(member), self.writer(member), may_be)
+                        for member, may_be in zip(node.members, checks, strict=True)
+                    ]
+                )
             case RootOf():
                 return root_writer(node.cls, self.writer(node.root))
             case Record():

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from aioc_opa.core.canonical_form.nodes import (
     AnyJson,
@@ -27,10 +28,13 @@ from aioc_opa.core.canonical_form.nodes import (
     UnionOf,
     followed,
 )
+from aioc_opa.core.canonical_form.tags import tag_checks
 from aioc_opa.core.canonical_form.write_state import WriteState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from aioc_opa.core.canonical_form.tags import MayBe
 
 Settler: TypeAlias = Callable[[Any, WriteState, int], None]
 """``(value, state, depth)``; raises `ValueRefusedError` for what the walk would find too deep or too large."""
@@ -71,7 +75,8 @@ class SettleCompiler:
             case DictOf():
                 return _dict_settler({}, self.settler(node.value))
             case UnionOf():
-                return _union_settler([self._sure(member) for member in node.members if _has_records(member)])
+                members = zip(node.members, tag_checks(node.members), strict=True)
+                return _union_settler([(self._sure(one), may_be) for one, may_be in members if _has_records(one)])
             case RootOf():
                 return _model_settler(node.cls, [("root", self.settler(node.root), may_be_mutable(node.root))])
             case Record(style="typed_dict"):
@@ -125,10 +130,11 @@ def _dict_settler(known: dict[str, Settler | None], other: Settler | None) -> Se
     return settle_dict
 
 
-def _union_settler(settlers: Sequence[Settler]) -> Settler:
+def _union_settler(settlers: Sequence[tuple[Settler, MayBe | None]]) -> Settler:
     def settle_union(value: Any, state: WriteState, depth: int) -> None:
-        for settle in settlers:  # each looks at the type first
-            settle(value, state, depth)
+        for settle, may_be in settlers:  # each looks at the type first, and for TypedDicts the tags are the type
+            if may_be is None or may_be(value):
+                settle(value, state, depth)
 
     return settle_union
 
@@ -146,7 +152,7 @@ def _model_settler(cls: type[Any], fields: Sequence[_Field]) -> Settler:
             held = value.__dict__
             for attribute in defaulted:
                 if attribute not in given and attribute in held:
-                    held[attribute] = _private_copy(held[attribute])
+                    held[attribute] = _private_copy(held[attribute], state)
             given.update(names)
         if inner:
             state.enter(len(inner), depth)
@@ -166,7 +172,7 @@ def _plain_settler(cls: type[Any], fields: Sequence[_Field]) -> Settler:
         for attribute, settle, copied in fields:
             held = getattr(value, attribute, None)
             if copied and held is not None:
-                held = _private_copy(held)
+                held = _private_copy(held, state)
                 object.__setattr__(value, attribute, held)  # frozen or not
             if settle is not None:
                 settle(held, state, depth + 1)
@@ -174,11 +180,21 @@ def _plain_settler(cls: type[Any], fields: Sequence[_Field]) -> Settler:
     return settle_dataclass
 
 
-def _private_copy(value: Any) -> Any:
-    if type(value) is list and not value:
-        return []
-    if type(value) is dict and not value:
-        return {}
+_IMMUTABLE: Final = frozenset({NoneType, bool, int, float, str})
+
+
+def _private_copy(value: Any, state: WriteState) -> Any:
+    """A copy that shares nothing that can be changed; what many copies of a large default hold is counted."""
+    if type(value) is list and _IMMUTABLE.issuperset(map(type, value)):
+        state.enter(len(value), 1)
+        return value.copy()
+    if (
+        type(value) is dict
+        and _IMMUTABLE.issuperset(map(type, value))
+        and _IMMUTABLE.issuperset(map(type, value.values()))
+    ):
+        state.enter(2 * len(value), 1)
+        return value.copy()
     return copy.deepcopy(value)
 
 

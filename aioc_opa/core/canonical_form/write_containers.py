@@ -13,6 +13,8 @@ from aioc_opa.core.json_path import path_key
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from aioc_opa.core.canonical_form.tags import MayBe
+
 _by_name = itemgetter(0)
 
 
@@ -143,29 +145,30 @@ def write_any(value: Any, state: WriteState, depth: int) -> str:
 _write_any_list = list_writer(write_any)
 
 
-def union_writer(members: Sequence[tuple[frozenset[type] | None, Writer]]) -> Writer:
+def union_writer(members: Sequence[tuple[frozenset[type] | None, Writer, MayBe | None]]) -> Writer:
     """Whichever member takes the value. Registration made sure that it does not matter which, if several do.
 
     Args:
-        members: for each the exact types that it can take (None: any), and its writer.
+        members: for each the exact types that it can take (None: any), its writer, and what its tags say.
     """
-    others = [write for types, write in members if types is None]
+    others = [(write, may_be) for types, write, may_be in members if types is None]
     by_type = {
-        one: [write for known, write in members if known is None or one in known]
-        for types, _ in members
+        one: [(write, may_be) for known, write, may_be in members if known is None or one in known]
+        for types, _, _ in members
         for one in types or ()
     }
 
     def write_union(value: Any, state: WriteState, depth: int) -> str:
         candidates = by_type.get(type(value), others)
         if len(candidates) == 1:
-            return candidates[0](value, state, depth)
+            return candidates[0][0](value, state, depth)
         refused: ValueRefusedError | None = None
-        for write in candidates:
-            try:
-                return write(value, state, depth)
-            except ValueRefusedError as error:
-                refused = refused or error
+        for write, may_be in candidates:
+            if may_be is None or may_be(value):
+                try:
+                    return write(value, state, depth)
+                except ValueRefusedError as error:
+                    refused = refused or error
         raise refused or not_declared(value, "one of the union's members")
 
     return write_union

@@ -8,8 +8,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from aioc_opa.core.canonical_form import compile_form
 from aioc_opa.core.canonical_json import NotCanonicalError
-from aioc_opa.core.tool_schemas.python_patterns import CURE, python_pattern
+from aioc_opa.core.tool_schemas import python_patterns, union_branches
+from aioc_opa.core.tool_schemas.python_patterns import python_pattern
 from aioc_opa.core.tool_schemas.rejection import broken_validator, not_canonical, rejection
+from aioc_opa.core.tool_schemas.union_branches import branching_union
 from aioc_opa.errors import ToolRegistrationError
 
 if TYPE_CHECKING:
@@ -39,9 +41,10 @@ class PydanticSchema:
             self._validate_json = adapter.validator.validate_json
         except Exception as error:
             raise ToolRegistrationError(f"tool {tool_name!r}: pydantic refuses its arguments' type: {error}") from error
-        place = python_pattern(adapter.core_schema, names or {})
-        if place is not None:
-            raise ToolRegistrationError(f"tool {tool_name!r}: {place}: {CURE}")
+        for found, cure in ((python_pattern, python_patterns.CURE), (branching_union, union_branches.CURE)):
+            place = found(adapter.core_schema, names or {})
+            if place is not None:
+                raise ToolRegistrationError(f"tool {tool_name!r}: {place}: {cure}")
 
     def parse(self, raw_arguments: str) -> object:
         """One `validate_json` of the text (JSON semantics: a strict model with a date accepts an ISO string).

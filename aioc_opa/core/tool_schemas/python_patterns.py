@@ -11,17 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from aioc_opa.core.canonical_form.refusal import shown
+from aioc_opa.core.tool_schemas.core_schema_parts import Place, parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-Place = tuple[str, ...]
 _Visit = tuple[Any, Place, bool]
-
-# What holds values of the application or rules for output; a field of one of these names is found under `fields`.
-_NO_SCHEMA: Final = frozenset({"metadata", "serialization", "default", "expected", "config", "custom_error_context"})
-_BY_NAME: Final = frozenset({"fields", "choices"})
-_SEGMENTS: Final = {"items_schema": "[]", "values_schema": "[*]", "extras_schema": "[*]", "keys_schema": "{key}"}
 
 CURE: Final = (
     "its pattern runs in Python's re, which backtracks and which no deadline can interrupt: "
@@ -59,36 +54,9 @@ def python_pattern(core_schema: Any, names: Mapping[str, str]) -> str | None:
         elif schema.get("type") == "definition-ref":
             ahead.append((definitions.get(schema["schema_ref"], {}), place, python))
         else:
-            ahead.extend(reversed([(inner, at, python) for inner, at in _parts(schema, place)]))
+            ahead.extend(reversed([(inner, at, python) for inner, at in parts(schema, place)]))
     return None
 
 
 def _says_python(schema: Mapping[str, Any]) -> bool:
     return "python-re" in (schema.get("regex_engine"), (schema.get("config") or {}).get("regex_engine"))
-
-
-def _parts(schema: Mapping[str, Any], place: Place) -> Iterator[tuple[Mapping[str, Any], Place]]:
-    for key, value in schema.items():
-        if key in _NO_SCHEMA:
-            continue
-        if isinstance(value, dict):
-            if key not in _BY_NAME:
-                yield value, (*place, *_segment(key))
-                continue
-            for name, inner in value.items():
-                yield inner, ((*place, name) if key == "fields" else place)
-        elif isinstance(value, list):
-            for index, item in enumerate(value):
-                inner = item[0] if isinstance(item, tuple) else item  # a choice of a union may carry a label
-                if isinstance(inner, dict):
-                    yield inner, (*place, *_item_segment(key, index, inner))
-
-
-def _segment(key: str) -> Place:
-    return (_SEGMENTS[key],) if key in _SEGMENTS else ()
-
-
-def _item_segment(key: str, index: int, item: Mapping[str, Any]) -> Place:
-    if key == "items_schema":  # of a tuple
-        return (f"[{index}]",)
-    return (item["name"],) if key == "fields" else ()  # of a dataclass

@@ -225,3 +225,20 @@ def test_members_of_a_union_are_settled_each_by_its_class() -> None:
     dog = parsed.dogs[1]
     assert isinstance(dog, Dog)
     assert dog.model_fields_set == {"kind", "age"}
+
+
+def test_many_copies_of_a_large_default_are_counted() -> None:
+    large = list(range(1000))
+    keyed = {str(index): index for index in large}
+
+    class Item(BaseModel):
+        listed: list[int] = Field(default_factory=lambda: large)
+
+    class KeyedItem(BaseModel):
+        keyed: dict[str, int] = Field(default_factory=lambda: keyed)
+
+    for item in (Item, KeyedItem):
+        schema = PydanticSchema(pydantic.create_model("M", items=(list[item], ...)), tool_name="tool")  # type: ignore[valid-type]
+        with pytest.raises(SchemaRejectionError) as caught:
+            schema.parse('{"items":[' + ",".join(["{}"] * 2000) + "]}")
+        assert caught.value.issues[0].message == "it has more than 1000000 values"
