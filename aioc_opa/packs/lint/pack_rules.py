@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from aioc_opa.core.reasons import ALLOWED, NO_RULE_ALLOWS, RESERVED
 from aioc_opa.errors import PolicyLoadError
@@ -10,6 +10,7 @@ from aioc_opa.packs.lint.finding import Finding
 from aioc_opa.packs.lint.linted import rule_line, rule_name
 from aioc_opa.packs.lint.module_rules import VERDICT_SETS
 from aioc_opa.packs.lint.rego_tree import calls, walk
+from aioc_opa.packs.lint.verdict_values import constructor_names
 from aioc_opa.packs.samples import LIBRARY_CODES, read_samples
 
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
 
     from aioc_opa.packs.lint.linted import LintedPolicy, Module
     from aioc_opa.packs.pack_manifest import PackManifest
-
-_CONSTRUCTORS: Final = frozenset({"deny", "deny_because", "hold", "hold_with", "allow"})
-_LIBRARY: Final = ("data", "aioc", "lib", "verdicts")
 
 
 def codes_differ(policy: LintedPolicy, manifest: PackManifest) -> Iterator[Finding]:
@@ -41,8 +39,7 @@ def codes_differ(policy: LintedPolicy, manifest: PackManifest) -> Iterator[Findi
 
 
 def _undeclared(module: Module, manifest: PackManifest) -> Iterator[Finding]:
-    names = [name for name, path in module.imports().items() if path == _LIBRARY]
-    constructors = {f"{name}.{constructor}" for name in [*names, ".".join(_LIBRARY)] for constructor in _CONSTRUCTORS}
+    constructors = constructor_names(module)
     for call in calls(module.tree.get("rules", [])):
         if call.name not in constructors or not call.operands or call.operands[0].get("type") != "string":
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aioc_opa.errors import PolicyLoadError
-from aioc_opa.packs.lint import builtins, declared_needs, module_rules, pack_rules
+from aioc_opa.packs.lint import builtins, declared_needs, module_rules, pack_rules, verdict_values
 from aioc_opa.packs.lint.finding import Finding
 from aioc_opa.packs.lint.linted import LintedPolicy, parse_modules, read_annotations
 from aioc_opa.packs.policy_folder import read_policy
@@ -38,6 +38,7 @@ PACK_RULES: Final[tuple[Callable[[LintedPolicy, PackManifest], Iterator[Finding]
     pack_rules.verdict_rule_no_set,
     pack_rules.marker_missing,
     pack_rules.part_missing,
+    verdict_values.verdict_computed,
 )
 
 
