@@ -58,6 +58,9 @@ CALL is a JSON object: agentName, toolName, rawArguments (the provider's exact s
 object), and, when there are any, runContext {runId, context}, turn, callId, toolVersion, principal
 {identity, tenant, roles, onBehalfOf}.
 
+The output is for operators: reason is tool_not_registered where a caller is told tool_not_authorized, and the
+arguments are in it. What a caller may read is publicReason.
+
 \b
 Exit status:
   0   allow

@@ -1,4 +1,4 @@
-"""`aioc-opa new pack`: a pack that works as it stands, to start from."""
+"""`aioc-opa new policy` and `aioc-opa new pack`: what works as it stands, to start from."""
 
 from __future__ import annotations
 
@@ -12,6 +12,20 @@ from aioc_opa.cli.app import add, make_app
 from aioc_opa.cli.routes import DEFAULT_FOLDER
 from aioc_opa.cli.terminal import say, shown
 from aioc_opa.packs.scaffolding import new_pack
+from aioc_opa.packs.starter import new_policy
+
+POLICY_HELP: Final = """Write a policy folder to start from: the Rego library, no packs, owners of no tool, routes.
+
+It passes the lint, `opa check` and `opa test`, and denies every call until a pack owns the tool: go on with `new pack`.
+
+\b
+Exit status: 0 written; 2 wrong usage; 3 the folder holds something already, or cannot be written.
+
+\b
+Examples:
+  aioc-opa new policy my-policy
+  aioc-opa new policy my-policy && aioc-opa new pack payments --policy my-policy --tool transfer_funds
+"""
 
 HELP: Final = """Write a new pack: rules, their tests, data with a manifest, samples, README.
 
@@ -27,6 +41,15 @@ Examples:
 """
 
 app: Final = make_app("Start something new.")
+
+
+def policy(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The new folder; not there yet, or empty.")],
+) -> None:
+    """The command; see `POLICY_HELP`."""
+    logs.configure(verbose=False)
+    for path in new_policy(folder):
+        say(shown(path))
 
 
 def pack(
@@ -45,4 +68,5 @@ def pack(
         say(shown(path))
 
 
+add(app, "policy", policy, POLICY_HELP)
 add(app, "pack", pack, HELP)

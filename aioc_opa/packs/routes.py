@@ -42,10 +42,10 @@ _HEADER: Final = """\
 #   - input: schema.tool_policy_input
 package aioc.routes
 
-import data.aioc.lib.routing
-import data.aioc.lib.verdicts
-import future.keywords.not
+{imports}import future.keywords.not
 """
+
+_IMPORTS: Final = "import data.aioc.lib.routing\nimport data.aioc.lib.verdicts\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def generate_routes(source: RouteSource) -> str:
     """
     writer = NeedsWriter()
     above = namespaces(source.packages)
-    parts = [_HEADER]
+    parts: list[str] = []
     for pack, manifest in source.manifests.items():
         parts.extend(_pack(source, manifest, writer, above))
         owned = [tool for tool, owner in source.owners.items() if owner == pack]
@@ -100,7 +100,9 @@ def generate_routes(source: RouteSource) -> str:
             version = literal(f"{pack}/{manifest.version}")
             parts.append(f"policy_version := {version} if {{\n\t{_governs(owned)}\n}}\n")
     parts.extend(writer.functions())
-    return "\n".join(parts)
+    # A policy without packs has no rule that uses them, and `opa check --strict` refuses an import that is not used.
+    header = _HEADER.replace("{imports}", _IMPORTS if parts else "")
+    return "\n".join([header, *parts])
 
 
 def has_routes(modules: Iterable[str]) -> bool:

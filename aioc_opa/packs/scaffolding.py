@@ -50,7 +50,7 @@ def new_pack(name: str, policy_dir: Path, *, tool: str | None = None) -> list[Pa
     if not is_tool_name(tool):
         raise PolicyLoadError(f"{tool!r}: a tool's name is 1 to 128 of A-Z a-z 0-9 _ . : / -")
     if not (policy_dir / _LIBRARY).is_file():
-        raise PolicyLoadError(f"{policy_dir}: holds no {_LIBRARY}; name the folder that holds the library, `rego`")
+        raise PolicyLoadError(f"{policy_dir}: holds no {_LIBRARY}; start with `aioc-opa new policy`")
     if folder.exists():
         raise PolicyLoadError(f"{folder}: is there already")
     owners = _owners(policy_dir)

@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
+from aioc_opa.cli.deciding import make_guard
+from aioc_opa.engines.opa_server import OpaServerEngine
+from aioc_opa.engines.protocol import TOOL_POLICY_PATH
+from aioc_opa.models.outcome import Denied
+from aioc_opa.tool_lists import ToolDefinition
 from tests.cli.conftest import Command, Files, call
+from tests.hostile.server import HostileServer
 
 KEYS = [
     "outcome", "stage", "reason", "reasons", "publicReason", "proposalHash", "argsCanonicalJson", "parsedArguments",
@@ -90,6 +96,19 @@ def test_a_tool_that_is_not_in_the_list_is_denied_at_access(decide: Command) -> 
     assert ran.document["stage"] == "access"
     assert (ran.document["reason"], ran.document["reasons"]) == ("tool_not_registered", [])
     assert ran.document["publicReason"] == "This tool is not available."
+
+
+def test_the_command_line_shows_operators_what_a_caller_is_not_told(decide: Command, aioc: Command) -> None:
+    """docs/contract.md, "Outcomes"."""
+    with HostileServer() as server, OpaServerEngine(server.url) as engine:
+        guard = make_guard(engine, [ToolDefinition("pay", "", {"type": "object"})], path=TOOL_POLICY_PATH, deadline=5)
+        denied = guard.authorize("other", "{}", agent_name="agent")
+    assert isinstance(denied, Denied)
+    assert (denied.code, denied.audit_code) == ("tool_not_authorized", "tool_not_registered")
+    document = decide(call(toolName="other")).document
+    assert document["reason"] == denied.audit_code
+    assert document["publicReason"] == denied.public_reason
+    assert "publicReason" in aioc("authorize", "--help").out
 
 
 @pytest.mark.parametrize(

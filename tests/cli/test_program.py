@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 COMMANDS = [
-    ["authorize"], ["replay"], ["hash"], ["doctor"], ["schema", "export"], ["schema", "contract"], ["new", "pack"], ["routes"], ["lint"], ["serve"],
+    ["authorize"], ["replay"], ["hash"], ["doctor"], ["schema", "export"], ["schema", "contract"], ["new", "policy"], ["new", "pack"], ["routes"], ["lint"], ["serve"],
 ]  # fmt: skip
 PROGRAM = Path(sys.executable).parent / "aioc-opa"
 

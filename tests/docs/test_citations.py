@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FOLDERS = ("aioc_opa", "bench", "docs", "examples", "rego", "schemas", "scripts", "tests")
 DESIGN = re.compile(r"\b[Dd]esign (\d(?:\.\d)?(?:(?:, | and | to )\d(?:\.\d)?)*)")
-DOCUMENT = re.compile(r"(?<![\w./*<>{}-])[\w./-]*\w\.(?:md|txt)\b")
+DOCUMENT = re.compile(r"(?<![\w./*<>{}-])[\w./-]*\w\.(?:md|txt)\b(?!\.\w)")
 COMMENT = re.compile(r'# |"""')
 
 

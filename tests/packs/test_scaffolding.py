@@ -78,7 +78,7 @@ def test_names_that_are_refused(folder: Path, name: str) -> None:
 def test_what_else_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(PolicyLoadError, match="a tool's name"):
         new_pack("payments", folder, tool="two words")
-    with pytest.raises(PolicyLoadError, match="holds the library"):
+    with pytest.raises(PolicyLoadError, match="start with `aioc-opa new policy`"):
         new_pack("payments", tmp_path / "nowhere")
     new_pack("payments", folder, tool="refund")
     with pytest.raises(PolicyLoadError, match="is there already"):
