@@ -11,6 +11,7 @@ from aioc_opa.core.canonical_json import NotCanonicalError
 from aioc_opa.core.tool_schemas import python_patterns, union_branches
 from aioc_opa.core.tool_schemas.python_patterns import python_pattern
 from aioc_opa.core.tool_schemas.rejection import broken_validator, not_canonical, rejection
+from aioc_opa.core.tool_schemas.schema_context import SchemaContext
 from aioc_opa.core.tool_schemas.union_branches import branching_union
 from aioc_opa.errors import ToolRegistrationError
 
@@ -45,6 +46,7 @@ class PydanticSchema:
             place = found(adapter.core_schema, names or {})
             if place is not None:
                 raise ToolRegistrationError(f"tool {tool_name!r}: {place}: {cure}")
+        self._context = SchemaContext(adapter.core_schema)
 
     def parse(self, raw_arguments: str) -> object:
         """One `validate_json` of the text (JSON semantics: a strict model with a date accepts an ISO string).
@@ -56,7 +58,7 @@ class PydanticSchema:
             parsed: object = self._validate_json(raw_arguments)
             self._form.settle(parsed)
         except ValidationError as error:
-            refusal = rejection(error)
+            refusal = rejection(error, self._context)
         except NotCanonicalError as error:
             refusal = not_canonical(error)
         except Exception as error:  # noqa: BLE001 - a validator is application code and may raise anything

@@ -1,13 +1,12 @@
 """From pydantic's `ValidationError` to issues that show place, type and rule, and never the rejected value.
 
 pydantic's own messages may hold the value (a validator's text, an unknown tag, the character that is no digit). So the
-sentence is made anew from pydantic's template for the error type, with those of its parameters filled in that come from
-the schema; all others, and the text of custom errors, are shown as an ellipsis.
+sentence is made anew from pydantic's template for the error type, with those of its parameters filled in that stand in
+the schema (`schema_context`); all others, and the text of custom errors, are shown as an ellipsis.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core._pydantic_core import list_all_errors
@@ -20,32 +19,28 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from aioc_opa.core.canonical_json import NotCanonicalError
+    from aioc_opa.core.tool_schemas.schema_context import SchemaContext
 
 MAX_ISSUES: Final = 50
 """One answer names this many places at most."""
 
+MAX_FOUND: Final = 1000
+"""Up to this many errors are looked at one by one."""
+
 _TEMPLATES: Final[dict[str, str]] = {entry["type"]: entry["message_template_python"] for entry in list_all_errors()}
-_FROM_SCHEMA: Final = frozenset({
-    "ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern", "expected",
-    "expected_tags", "discriminator", "class_name", "field_type", "max_digits", "decimal_places", "whole_digits",
-    "tz_expected", "expected_schemes", "expected_version",
-})  # fmt: skip
-_CODE: Final = re.compile(r"[a-z][a-z0-9_.]{0,63}")
 _CUSTOM: Final = "custom_error"
 
 
-class _SchemaContext(dict[str, Any]):
-    def __missing__(self, key: str) -> str:
-        return "(s)" if key == "expected_plural" else "…"
+def rejection(error: ValidationError, context: SchemaContext) -> SchemaRejectionError:
+    """The refusal for what pydantic found. Holds no reference to `error`, which holds the values.
 
-
-def rejection(error: ValidationError) -> SchemaRejectionError:
-    """The refusal for what pydantic found. Holds no reference to `error`, which holds the values."""
-    issues = [
-        _issue(found)
-        for found in error.errors(include_url=False, include_input=False, include_context=True)[:MAX_ISSUES]
-    ]
-    return SchemaRejectionError(issues)
+    Where it found very much, nothing is listed: pydantic lists all or nothing, and 2 million entries take gigabytes.
+    """
+    if error.error_count() > MAX_FOUND:
+        message = f"more than {MAX_FOUND} rules of the tool's schema are broken: send arguments of the declared shape"
+        return SchemaRejectionError([ArgumentIssue(code="too_many_errors", path=(), message=message)])
+    found = error.errors(include_url=False, include_input=False, include_context=True)
+    return SchemaRejectionError([_issue(one, context) for one in found[:MAX_ISSUES]])
 
 
 def broken_validator(error: Exception) -> SchemaRejectionError:
@@ -59,12 +54,12 @@ def not_canonical(error: NotCanonicalError) -> SchemaRejectionError:
     return SchemaRejectionError([ArgumentIssue(code="not_canonical", path=error.path, message=error.problem)])
 
 
-def _issue(found: Any) -> ArgumentIssue:
-    code = found["type"] if _CODE.fullmatch(found["type"]) else _CUSTOM
-    context = _SchemaContext({key: value for key, value in found.get("ctx", {}).items() if key in _FROM_SCHEMA})
+def _issue(found: Any, context: SchemaContext) -> ArgumentIssue:
+    # A code that pydantic does not know is a validator's own text, and may hold the value as any other.
+    code = found["type"] if found["type"] in _TEMPLATES else _CUSTOM
     template = _TEMPLATES.get(code, "refused by a rule of the tool's schema")
     return ArgumentIssue(
         code=code,
         path=tuple(path_key(part) if isinstance(part, str) else part for part in found["loc"]),
-        message=template.format_map(context),
+        message=context.sentence(template, found.get("ctx", {})),
     )

@@ -7,13 +7,22 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pytest
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    UUID4,
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError, PydanticKnownError
 from typing_extensions import TypedDict
 
 from aioc_opa.core.tool_schemas.protocol import NotCanonicalError, SchemaRejectionError
 from aioc_opa.core.tool_schemas.pydantic_schema import PydanticSchema
-from aioc_opa.core.tool_schemas.rejection import MAX_ISSUES
+from aioc_opa.core.tool_schemas.rejection import MAX_FOUND, MAX_ISSUES
 from aioc_opa.errors import ToolRegistrationError
 
 if TYPE_CHECKING:
@@ -104,6 +113,26 @@ def custom(value: str) -> str:
     raise PydanticCustomError("my.code", "not {value}", {"value": value})
 
 
+def value_as_code(value: str) -> str:
+    raise PydanticCustomError("bad_" + value, "bad")  # type: ignore[arg-type] - what is tested
+
+
+def value_as_limit(value: str) -> str:
+    raise PydanticKnownError("less_than", {"lt": value})
+
+
+def value_as_expected(value: str) -> str:
+    raise PydanticCustomError("literal_error", "bad", {"expected": value})
+
+
+def object_as_limit(value: str) -> str:
+    class Talking:
+        def __str__(self) -> str:
+            return value
+
+    raise PydanticCustomError("less_than", "bad", {"lt": Talking()})
+
+
 def shouting(value: str) -> str:
     raise PydanticCustomError("Bad Code!", "not {value}", {"value": value})
 
@@ -170,7 +199,7 @@ class Dog(BaseModel):
         (
             Annotated[str, AfterValidator(custom)],
             f'"{SECRET}"',
-            "my.code",
+            "custom_error",
             ("x",),
             "refused by a rule of the tool's schema",
         ),
@@ -181,6 +210,59 @@ class Dog(BaseModel):
             ("x",),
             "refused by a rule of the tool's schema",
         ),
+        (
+            Annotated[str, AfterValidator(value_as_code)],
+            f'"{SECRET}"',
+            "custom_error",
+            ("x",),
+            "refused by a rule of the tool's schema",
+        ),
+        (
+            Annotated[str, AfterValidator(value_as_limit)],
+            f'"{SECRET}"',
+            "less_than",
+            ("x",),
+            "Input should be less than …",
+        ),
+        (
+            Annotated[str, AfterValidator(object_as_limit)],
+            f'"{SECRET}"',
+            "less_than",
+            ("x",),
+            "Input should be less than …",
+        ),
+        (
+            Annotated[str, AfterValidator(value_as_expected)],
+            f'"{SECRET}"',
+            "literal_error",
+            ("x",),
+            "Input should be …",
+        ),
+        (Literal["a", "b", 3, None], "9", "literal_error", ("x",), "Input should be 'a', 'b', 3 or None"),
+        (Annotated[float, Field(gt=3)], "2", "greater_than", ("x",), "Input should be greater than 3.0"),
+        (
+            Annotated[Decimal, Field(le=Decimal("2.50"))],
+            "3",
+            "less_than_equal",
+            ("x",),
+            "Input should be less than or equal to 2.50",
+        ),
+        (
+            Annotated[dt.date, Field(ge=dt.date(2024, 1, 1))],
+            '"2023-01-01"',
+            "greater_than_equal",
+            ("x",),
+            "Input should be greater than or equal to 2024-01-01",
+        ),
+        (
+            Annotated[Decimal, Field(max_digits=4, decimal_places=2)],
+            '"111.1"',
+            "decimal_whole_digits",
+            ("x",),
+            "Decimal input should have no more than 2 digit(s) before the decimal point",
+        ),
+        (UUID4, f'"{"1" * 32}"', "uuid_version", ("x",), "UUID version 4 expected"),
+        (Cat, "1", "model_type", ("x",), "Input should be a valid dictionary or instance of Cat"),
         (
             Annotated[Cat | Dog, Field(discriminator="kind")],
             f'{{"kind":"{SECRET}"}}',
@@ -210,6 +292,13 @@ def test_an_issue_has_place_type_and_rule_and_never_the_value(
 
 def test_the_number_of_issues_is_bounded() -> None:
     assert len(issues_of(dict[str, int], json.dumps({str(i): "a" for i in range(500)}))) == MAX_ISSUES
+
+
+def test_very_many_errors_are_not_listed_at_all() -> None:
+    (issue,) = issues_of(dict[str, int], json.dumps({str(i): SECRET for i in range(MAX_FOUND + 1)}))
+    assert (issue.code, issue.path) == ("too_many_errors", ())
+    assert issue.message.startswith("more than 1000 rules of the tool's schema are broken")
+    assert len(issues_of(dict[str, int], json.dumps({str(i): SECRET for i in range(MAX_FOUND)}))) == MAX_ISSUES
 
 
 def test_long_keys_are_cut_in_paths() -> None:
