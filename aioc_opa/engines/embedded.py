@@ -25,6 +25,7 @@ from aioc_opa.core.engine_answer import UNDEFINED, EngineAnswer, EngineFailureEr
 from aioc_opa.core.limits import RESPONSE_LIMITS
 from aioc_opa.core.reasons import Reason
 from aioc_opa.core.strict_json import StrictJsonError, decode
+from aioc_opa.engines.embedded_constants import resolve_constants
 from aioc_opa.engines.embedded_input import input_text
 from aioc_opa.engines.embedded_runtime import error_text, installed_version, new_engine
 from aioc_opa.engines.rego_guard import examine
@@ -91,15 +92,15 @@ class EmbeddedEngine:
         self._owner: Final = _Owner()
         weakref.finalize(self, self._owner.close).atexit = False
         self._unsafe: Final = unsafe_without_load_checks
-        self._modules: Final = dict(loaded.modules)
+        self._modules = dict(loaded.modules)
         self._data: Final = loaded.data
-        self._guarded: Final = examine(
-            self._thread_engine().get_ast_as_json(),
-            loaded.data,
-            unsafe_without_load_checks=unsafe_without_load_checks,
-        )
+        ast_json = self._thread_engine().get_ast_as_json()
+        self._guarded: Final = examine(ast_json, loaded.data, unsafe_without_load_checks=unsafe_without_load_checks)
         if unsafe_without_load_checks:
             _log.warning("embedded engine without its load checks: verdicts may differ from OPA's")
+        elif (resolved := resolve_constants(self._thread_engine(), ast_json, self._modules)) != self._modules:
+            self._modules = resolved
+            del _threads.by_owner[self._owner]  # the next question makes an engine of what was resolved
         self._revision: Final = canonical_text({"local": loaded.revision})
         self._version: Final = installed_version()
 

@@ -117,9 +117,13 @@ def test_a_cabin_membership_or_status_that_nobody_knows_denies(guard: ToolGuard)
         assert "context_missing" in decide(guard, call).reasons
 
 
-def test_a_passenger_with_an_astral_name_may_fly(by_server: ToolGuard) -> None:
+@pytest.mark.parametrize("name", ["𠮷", "Zoë 😀", "👩‍👩‍👧"])
+def test_a_passenger_with_an_astral_name_may_fly(guard: ToolGuard, name: str) -> None:
     call = copy.deepcopy(read(next(path for path in SAMPLES if path.stem == "allowed_booking"))["call"])
     arguments = json.loads(call["rawArguments"])
-    arguments["passengers"][0]["first_name"] = "𠮷"
+    arguments["passengers"][0]["first_name"] = name
     call["rawArguments"] = json.dumps(arguments)
-    assert decide(by_server, call) == Ruling("allow", ())
+    assert decide(guard, call) == Ruling("allow", ())
+    arguments["passengers"][0]["dob"] = name
+    call["rawArguments"] = json.dumps(arguments)
+    assert decide(guard, call) == Ruling("deny", ("passenger_details_missing",))

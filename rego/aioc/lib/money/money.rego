@@ -19,8 +19,9 @@ at_most(amount, limit) if {
 # METADATA
 # title: Whether two amounts are the same, to within half a cent
 same(left, right) if {
-	at_most(left, right)
-	at_most(right, left)
+	is_number(left)
+	is_number(right)
+	round(abs(left - right) * 1000000) <= 5000
 }
 
 # METADATA

@@ -44,7 +44,9 @@ bags_to_pay := max([0, args.total_baggages - (passenger_count * free_bags_each)]
 # METADATA
 # title: Free bags of each passenger
 # description: By the customer's membership and the cabin, which an update reads from the reservation.
-free_bags_each := data.aioc.packs.airline.free_bags[user.membership][_booked_cabin]
+free_bags_each := _free_bags[user.membership][_booked_cabin]
+
+_free_bags := data.aioc.packs.airline.free_bags
 
 _booked_cabin := args.cabin if input.toolName == "book_reservation"
 

@@ -13,7 +13,7 @@ deny contains verdict if {
 	input.toolName == "book_reservation"
 	some id, charge in charges
 	user.payment_methods[id]
-	kind(id) in {"gift_card", "certificate"}
+	kinds[id] in {"gift_card", "certificate"}
 	not affordable(id, charge)
 	verdict := verdicts.deny("payment_balance_insufficient")
 }
@@ -59,9 +59,15 @@ _old_fares := [flight.price | some flight in reservation.flights]
 # description: A kept flight's is the recorded one. Flights without a price are left out.
 new_fares := [price | some flight in args.flights; price := _fare(flight)]
 
-_fare(flight) := recorded[[flight.flight_number, flight.date]].price if kept(flight)
+_fare(flight) := recorded[segment].price if {
+	segment := [flight.flight_number, flight.date]
+	segment in kept
+}
 
-_fare(flight) := price_today(flight) if not kept(flight)
+_fare(flight) := status[segment].prices[args.cabin] if {
+	segment := [flight.flight_number, flight.date]
+	not segment in kept
+}
 
 # METADATA
 # title: What each instrument of a booking is charged, by its id

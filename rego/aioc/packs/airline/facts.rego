@@ -32,9 +32,11 @@ no_user if user == null
 # METADATA
 # title: The call has something to act on
 # description: A booking needs nothing; any other rule about a reservation waits for the record (1.4).
-target_known if input.toolName == "book_reservation"
-
-target_known if is_object(reservation)
+target_known if {
+	input.toolName == "book_reservation"
+} else if {
+	is_object(reservation)
+}
 
 # METADATA
 # title: How many passengers the call is about (0.6)
@@ -47,6 +49,10 @@ passenger_count := size(reservation.passengers) if {
 		"update_reservation_passengers",
 	}
 }
+
+# METADATA
+# title: How many of what one booking may have
+booking_limits := data.aioc.packs.airline.limits
 
 # METADATA
 # title: How many entries a list has

@@ -23,8 +23,7 @@ deny contains verdict if {
 deny contains verdict if {
 	input.toolName in {"book_reservation", "update_reservation_flights"}
 	target_known
-	some flight in args.flights
-	not kept(flight)
+	some flight in priced
 	not status[[flight.flight_number, flight.date]].status == "available"
 	verdict := verdicts.deny("flight_not_available")
 }
@@ -35,8 +34,7 @@ deny contains verdict if {
 deny contains verdict if {
 	input.toolName in {"book_reservation", "update_reservation_flights"}
 	target_known
-	some flight in args.flights
-	not kept(flight)
+	some flight in priced
 	entry := status[[flight.flight_number, flight.date]]
 	entry.status == "available"
 	not entry.available_seats[args.cabin] >= passenger_count

@@ -10,7 +10,7 @@ passengers_loaded := true
 # description: One booking takes five passengers at most.
 deny contains verdict if {
 	input.toolName == "book_reservation"
-	not passenger_count <= data.aioc.packs.airline.limits.passengers
+	not passenger_count <= booking_limits.passengers
 	verdict := verdicts.deny("too_many_passengers")
 }
 

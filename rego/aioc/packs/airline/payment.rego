@@ -32,7 +32,7 @@ deny contains verdict if {
 # description: More than one travel certificate pays for the booking. Distinct ids, zero amounts included.
 deny contains verdict if {
 	input.toolName == "book_reservation"
-	not size(ids_of_kind("certificate")) <= data.aioc.packs.airline.limits.certificates
+	not count([1 | some source in kinds; source == "certificate"]) <= booking_limits.certificates
 	verdict := verdicts.deny("too_many_certificates")
 }
 
@@ -41,7 +41,7 @@ deny contains verdict if {
 # description: More than one credit card pays for the booking.
 deny contains verdict if {
 	input.toolName == "book_reservation"
-	not size(ids_of_kind("credit_card")) <= data.aioc.packs.airline.limits.credit_cards
+	not count([1 | some source in kinds; source == "credit_card"]) <= booking_limits.credit_cards
 	verdict := verdicts.deny("too_many_credit_cards")
 }
 
@@ -50,7 +50,7 @@ deny contains verdict if {
 # description: More than three gift cards pay for the booking.
 deny contains verdict if {
 	input.toolName == "book_reservation"
-	not size(ids_of_kind("gift_card")) <= data.aioc.packs.airline.limits.gift_cards
+	not count([1 | some source in kinds; source == "gift_card"]) <= booking_limits.gift_cards
 	verdict := verdicts.deny("too_many_gift_cards")
 }
 
@@ -65,10 +65,11 @@ deny contains verdict if {
 }
 
 # METADATA
-# title: The distinct instruments of a booking that are of one kind
-ids_of_kind(wanted) := {payment.payment_id |
+# title: The kinds of the instruments of a booking, each once, by their ids
+kinds := {id: source |
 	some payment in args.payment_methods
-	kind(payment.payment_id) == wanted
+	id := payment.payment_id
+	source := kind(id)
 }
 
 # METADATA

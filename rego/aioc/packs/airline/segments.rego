@@ -21,29 +21,28 @@ recorded := last_by_segment(reservation.flights)
 last_by_segment(entries) := by_segment if {
 	rows := sort([row |
 		some position, entry in entries
-		row := [entry.flight_number, entry.date, position]
+		row := [[entry.flight_number, entry.date], position]
 	])
-	by_segment := {[row[0], row[1]]: entries[row[2]] |
+	by_segment := {row[0]: entries[row[1]] |
 		some place, row in rows
-		not _same_segment(row, rows[place + 1])
+		not rows[place + 1][0] == row[0]
 	}
 }
 
-_same_segment(row, next) if {
-	row[0] == next[0]
-	row[1] == next[1]
-}
-
 # METADATA
-# title: A flight of the arguments that the call leaves as it is (3)
-# description: Every other one is priced today; so a change of cabin prices them all.
-kept(flight) if {
+# title: The segments that the call leaves as they are (3)
+# description: Every other flight is priced today; so a change of cabin prices them all.
+kept contains segment if {
 	input.toolName == "update_reservation_flights"
 	args.cabin == reservation.cabin
-	recorded[[flight.flight_number, flight.date]]
+	some flight in args.flights
+	segment := [flight.flight_number, flight.date]
+	recorded[segment]
 }
 
 # METADATA
-# title: Today's price of a flight in the cabin asked for
-# description: Undefined when the flight has no status or no prices.
-price_today(flight) := status[[flight.flight_number, flight.date]].prices[args.cabin]
+# title: The flights of the arguments that are priced today
+priced := [flight |
+	some flight in args.flights
+	not [flight.flight_number, flight.date] in kept
+]

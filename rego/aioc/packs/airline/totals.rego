@@ -26,14 +26,19 @@ _amount_paid := sum([payment.amount | some payment in args.payment_methods])
 # title: What a booking costs
 # description: Undefined unless every price and fee is known.
 booking_total := (passenger_count * (sum(prices) + _insurance_fee)) + (args.nonfree_baggages * bag_fee) if {
-	prices := [price | some flight in args.flights; price := price_today(flight)]
+	prices := [price |
+		some flight in args.flights
+		price := status[[flight.flight_number, flight.date]].prices[args.cabin]
+	]
 	size(prices) == size(args.flights)
 }
 
-_insurance_fee := data.aioc.packs.airline.fees.insurance if args.insurance == "yes"
+_insurance_fee := _fees.insurance if args.insurance == "yes"
 
 _insurance_fee := 0 if args.insurance == "no"
 
 # METADATA
 # title: The price of a bag that is not free
-bag_fee := data.aioc.packs.airline.fees.bag
+bag_fee := _fees.bag
+
+_fees := data.aioc.packs.airline.fees
