@@ -24,6 +24,7 @@ from aioc_opa.core.canonical_form.nodes import (
     UnionOf,
     followed,
 )
+from aioc_opa.core.canonical_form.overlap import alternatives
 from aioc_opa.core.canonical_form.tags import tag_checks
 from aioc_opa.core.canonical_form.write_containers import (
     dict_writer,
@@ -113,11 +114,11 @@ class WriterCompiler:
             case DictOf():
                 return dict_writer({}, self.writer(node.value))
             case UnionOf():
-                checks = tag_checks(node.members)
+                members = alternatives(node)
                 return union_writer(
                     [
                         (python_types(member), self.writer(member), may_be)
-                        for member, may_be in zip(node.members, checks, strict=True)
+                        for member, may_be in zip(members, tag_checks(members), strict=True)
                     ]
                 )
             case RootOf():
@@ -180,7 +181,7 @@ def python_types(node: Node | None) -> frozenset[type] | None:
         case Record() | RootOf():
             return frozenset({node.cls})
         case UnionOf():
-            types = [python_types(member) for member in node.members]
+            types = [python_types(member) for member in alternatives(node)]
             known = [one for one in types if one is not None]
             return frozenset().union(*known) if len(known) == len(types) else None
     return None

@@ -9,6 +9,7 @@ serializers and computed fields.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Final
 
 from aioc_opa.core.canonical_form.nodes import (
@@ -72,7 +73,8 @@ class _Export:
         if node in self._under_way:
             name = node.cls.__name__ if isinstance(node, Record | RootOf) else "Value"
             taken = set(self._recursive.values())
-            self._recursive[node] = name if name not in taken else f"{name}{len(taken)}"
+            numbered = (f"{name}_{number}" for number in itertools.count(2))
+            self._recursive[node] = next(one for one in itertools.chain([name], numbered) if one not in taken)
             return self._schema(node)
         self._under_way.append(node)
         body = self._body(node)

@@ -46,7 +46,9 @@ from aioc_opa.core.canonical_form.nodes import (
 from aioc_opa.core.canonical_json import canonical_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from aioc_opa.core.canonical_form.nodes import Concrete
 
 _SCALAR_KIND: Final = {
     "null": "null", "boolean": "boolean", "integer": "number", "number": "number", "string": "string",
@@ -66,10 +68,34 @@ _WRITTEN_AS_STRING: Final[dict[str, Callable[[str], str]]] = {
 
 def kinds(node: Node | None) -> frozenset[str]:
     """The JSON kinds that a value of `node` may be written as."""
-    node = followed(node)
+    found: set[str] = set()
+    for part in same_level(node):
+        found |= _kinds(part)
+    return frozenset(found)
+
+
+def same_level(node: Node | None, *, roots: bool = True) -> Iterator[Concrete]:
+    """`node` and what stands in its place: a union's members and, with `roots`, a RootModel's root. Each once."""
+    seen: set[Node] = set()
+    ahead = [node]
+    while ahead:
+        part = followed(ahead.pop())
+        if part not in seen:
+            seen.add(part)
+            yield part
+            if isinstance(part, UnionOf):
+                ahead.extend(reversed(part.members))
+            elif roots and isinstance(part, RootOf):
+                ahead.append(part.root)
+
+
+def alternatives(union: UnionOf) -> list[Concrete]:
+    """The members of a union and of the unions among them, each once, in their order."""
+    return [part for part in same_level(union, roots=False) if not isinstance(part, UnionOf)]
+
+
+def _kinds(node: Concrete) -> frozenset[str]:
     match node:
-        case RootOf():
-            return kinds(node.root)
         case Scalar():
             return frozenset({_SCALAR_KIND[node.kind]})
         case AnyJson():
@@ -80,8 +106,7 @@ def kinds(node: Node | None) -> frozenset[str]:
             return frozenset({"array"})
         case DictOf() | Record():
             return frozenset({"object"})
-        case UnionOf():
-            return frozenset(itertools.chain.from_iterable(kinds(member) for member in node.members))
+    return frozenset()  # of its members, or its root
 
 
 class Overlap:
@@ -89,7 +114,8 @@ class Overlap:
 
     def __init__(self) -> None:
         self._faithful: set[tuple[Node, Node]] = set()
-        self._disjoint: set[tuple[Node, Node]] = set()
+        self._disjoint: dict[tuple[Node, Node], bool | None] = {}
+        self._assumed = 0
 
     def faithful(self, a: Node | None, b: Node | None) -> bool:
         """Equal JSON only from equal values."""
@@ -125,11 +151,19 @@ class Overlap:
     def disjoint(self, a: Node | None, b: Node | None) -> bool:
         """Never equal JSON."""
         a, b = followed(a), followed(b)
-        if a is b or (a, b) in self._disjoint:
-            return False  # under way: not shown to be disjoint
-        self._disjoint.add((a, b))
+        if a is b:
+            return False
+        if (a, b) in self._disjoint:
+            known = self._disjoint[a, b]
+            self._assumed += known is None
+            return bool(known)  # under way: not shown to be disjoint
+        assumed = self._assumed
+        self._disjoint[a, b] = None
         answer = self._disjoint_now(a, b)
-        self._disjoint.discard((a, b))
+        if answer or assumed == self._assumed:
+            self._disjoint[a, b] = answer
+        else:
+            del self._disjoint[a, b]  # it may have hung on a pair under way
         return answer
 
     def _disjoint_now(self, a: Node, b: Node) -> bool:
@@ -161,12 +195,13 @@ class Overlap:
                 return _tagged_apart(a, b)
         return False
 
-    def _plain(self, node: Node | None, seen: frozenset[Node] = frozenset()) -> bool:
+    def _plain(self, node: Node | None, seen: set[Node] | None = None) -> bool:
         """Every value of it is plain JSON already: the text says all there is (rule 2)."""
         node = followed(node)
+        seen = set() if seen is None else seen
         if node in seen:
-            return True
-        seen |= {node}
+            return True  # looked at, or under way: one that is not plain ends the whole question
+        seen.add(node)
         match node:
             case Scalar():
                 return node.kind not in _WRITTEN_AS_STRING

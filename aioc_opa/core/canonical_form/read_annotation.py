@@ -11,10 +11,9 @@ import enum
 import itertools
 import types
 import typing
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import pydantic
-import typing_extensions
 from pydantic.fields import FieldInfo
 
 from aioc_opa.core.canonical_form.nodes import (
@@ -32,25 +31,22 @@ from aioc_opa.core.canonical_form.nodes import (
     UnionOf,
     followed,
 )
-from aioc_opa.core.canonical_form.overlap import Overlap
+from aioc_opa.core.canonical_form.overlap import Overlap, alternatives, same_level
 from aioc_opa.core.canonical_form.read_class import Classes, resolved
 from aioc_opa.core.canonical_form.refusal import AnnotationRefusedError
-from aioc_opa.core.canonical_form.scalar_types import CURES, GENERAL_CURE, SCALARS
+from aioc_opa.core.canonical_form.scalar_types import CURES, SCALARS
+from aioc_opa.core.canonical_form.wording import TYPE_ALIASES, looked_up, named, why_not
 from aioc_opa.core.canonical_json import NotCanonicalError, canonical_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from aioc_opa.core.canonical_form.nodes import JsonScalar
 
 Place = tuple[str, ...]
-V = TypeVar("V")
 
 _LISTS: Final = (list, collections.abc.Sequence, collections.abc.MutableSequence)  # pydantic makes a list of JSON
 _DICTS: Final = (dict, collections.abc.Mapping, collections.abc.MutableMapping)  # and a dict
-_ALIASES: Final = tuple(
-    {typing_extensions.TypeAliasType, getattr(typing, "TypeAliasType", typing_extensions.TypeAliasType)}
-)
 
 
 class AnnotationReader:
@@ -78,7 +74,7 @@ class AnnotationReader:
             return Scalar(scalar)
         if annotation is Any or annotation is object or annotation is pydantic.JsonValue:
             return AnyJson()
-        if isinstance(annotation, _ALIASES):
+        if isinstance(annotation, TYPE_ALIASES):
             return self._alias(annotation, place, open_extras=open_extras)
         if isinstance(annotation, typing.NewType):
             return self.read(annotation.__supertype__, place, open_extras=open_extras)
@@ -102,7 +98,7 @@ class AnnotationReader:
         known = self.classes.read(annotation, place, open_extras=open_extras)
         if known is not None:
             return known
-        raise AnnotationRefusedError(place, _why_not(annotation, origin))
+        raise AnnotationRefusedError(place, why_not(annotation, origin))
 
     def finish(self) -> None:
         """Check every union, now that every class has been read.
@@ -114,15 +110,14 @@ class AnnotationReader:
         single: list[tuple[Place, Node]] = [*self._unions, *self.classes.roots]
         for place, node in single:
             if _stands_for_itself(node):
-                raise AnnotationRefusedError(place, f"{_named(node)} stands for itself: put a field or a list between")
+                raise AnnotationRefusedError(place, f"{named(node)} stands for itself: put a field or a list between")
         overlap = Overlap()
         for place, union in self._unions:
-            flat = list(_flattened(union.members))
-            for a, b in itertools.combinations(flat, 2):
+            for a, b in itertools.combinations(alternatives(union), 2):
                 if not overlap.faithful(a, b):
                     raise AnnotationRefusedError(
                         place,
-                        f"a union of {_named(a)} and {_named(b)}, which can write equal JSON from different values: "
+                        f"a union of {named(a)} and {named(b)}, which can write equal JSON from different values: "
                         "declare one of them, or give each model a field of its own Literal (a tag)",
                     )
 
@@ -158,14 +153,6 @@ class AnnotationReader:
         if not _is_str_key(key):
             raise AnnotationRefusedError(place, "a dict whose keys are not str: declare str keys, or a list of pairs")
         return DictOf(self.read(args[1], (*place, "[*]"), open_extras=open_extras))
-
-
-def looked_up(table: Mapping[Any, V], annotation: object) -> V | None:
-    """The entry of an annotation; `Annotated` with a dict or a list in its metadata has no hash."""
-    try:
-        return table.get(annotation)
-    except TypeError:
-        return None
 
 
 def refuse_metadata(metadata: Iterable[object], place: Place) -> None:
@@ -246,64 +233,10 @@ def _check_scalar(value: object, place: Place, what: str) -> str:
 
 def _stands_for_itself(node: Node) -> bool:
     """Whether a union or root leads back to itself with no level of JSON between."""
-    seen: set[Node] = set()
-    ahead = [node]
-    while ahead:
-        for part in _same_level(ahead.pop()):
-            if part is node:
-                return True
-            if part not in seen:
-                seen.add(part)
-                ahead.append(part)
-    return False
+    return any(followed(part) is node for inner in same_level(node) for part in _directly(inner))
 
 
-def _same_level(node: Node) -> tuple[Node, ...]:
+def _directly(node: Node) -> tuple[Node | None, ...]:
     if isinstance(node, UnionOf):
-        return tuple(followed(member) for member in node.members)
-    return (followed(node.root),) if isinstance(node, RootOf) else ()
-
-
-def _flattened(members: Iterable[Node]) -> Iterable[Node]:
-    for member in members:
-        target = followed(member)
-        if isinstance(target, UnionOf):
-            yield from _flattened(target.members)
-        else:
-            yield target
-
-
-def _named(node: Node) -> str:
-    match node:
-        case Scalar():
-            return {"null": "None", "boolean": "bool", "integer": "int", "number": "float", "string": "str"}.get(
-                node.kind, node.kind
-            )
-        case AnyJson():
-            return "Any"
-        case EnumMembers():
-            return node.cls.__name__
-        case PlainLiteral():
-            return "a Literal"
-        case ListOf() | TupleOf() | TupleRest() | DictOf() | UnionOf() | Alias():
-            return f"a {type(node).__name__.removesuffix('Of').removesuffix('Rest').lower()}"
-    return node.cls.__name__
-
-
-def _why_not(annotation: Any, origin: Any) -> str:
-    name = getattr(annotation, "__name__", None) or str(annotation)
-    if isinstance(annotation, str | typing.ForwardRef):
-        return (
-            f"the name {annotation!s} is not resolved: import it where the class is defined, then call model_rebuild()"
-        )
-    if isinstance(annotation, TypeVar):
-        return f"the type variable {name} is open: name the concrete type"
-    if origin in _ALIASES or isinstance(origin, _ALIASES):
-        return f"the generic alias {annotation} is not followed: write out what it stands for"
-    for known in (origin, *getattr(origin, "__mro__", ())):
-        cure = looked_up(CURES, known)
-        if cure is not None:
-            return f"{name}: {cure}"
-    if callable(annotation) and not isinstance(annotation, type):
-        return f"{name} is a callable, and validating with it would run it: declare its arguments as a model"
-    return f"{name}: {GENERAL_CURE}"
+        return node.members
+    return (node.root,) if isinstance(node, RootOf) else ()

@@ -28,12 +28,14 @@ from aioc_opa.core.canonical_form.nodes import (
     UnionOf,
     followed,
 )
+from aioc_opa.core.canonical_form.overlap import alternatives
 from aioc_opa.core.canonical_form.tags import tag_checks
 from aioc_opa.core.canonical_form.write_state import WriteState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from aioc_opa.core.canonical_form.nodes import Concrete
     from aioc_opa.core.canonical_form.tags import MayBe
 
 Settler: TypeAlias = Callable[[Any, WriteState, int], None]
@@ -75,8 +77,9 @@ class SettleCompiler:
             case DictOf():
                 return _dict_settler({}, self.settler(node.value))
             case UnionOf():
-                members = zip(node.members, tag_checks(node.members), strict=True)
-                return _union_settler([(self._sure(one), may_be) for one, may_be in members if _has_records(one)])
+                members = alternatives(node)
+                checked = zip(members, tag_checks(members), strict=True)
+                return _union_settler([(self._sure(one), may_be) for one, may_be in checked if _has_records(one)])
             case RootOf():
                 return _model_settler(node.cls, [("root", self.settler(node.root), may_be_mutable(node.root))])
             case Record(style="typed_dict"):
@@ -198,21 +201,25 @@ def _private_copy(value: Any, state: WriteState) -> Any:
     return copy.deepcopy(value)
 
 
-def _has_records(node: Node | None, seen: frozenset[Node] = frozenset()) -> bool:
-    node = followed(node)
-    if node in seen:
-        return False
-    return isinstance(node, Record | RootOf) or any(_has_records(part, seen | {node}) for part in _parts(node))
+def _has_records(node: Node | None) -> bool:
+    return any(isinstance(part, Record | RootOf) for part in _with_parts(node))
 
 
-def may_be_mutable(node: Node | None, seen: frozenset[Node] = frozenset()) -> bool:
+def may_be_mutable(node: Node | None) -> bool:
     """Whether a value of `node` has a part that can be changed in place."""
-    node = followed(node)
-    if node in seen:
-        return False
-    if isinstance(node, AnyJson | ListOf | DictOf | Record | RootOf):
-        return True
-    return any(may_be_mutable(part, seen | {node}) for part in _parts(node))
+    return any(isinstance(part, AnyJson | ListOf | DictOf | Record | RootOf) for part in _with_parts(node))
+
+
+def _with_parts(node: Node | None) -> Iterator[Concrete]:
+    """`node` and its parts, each once, down to the first records."""
+    seen: set[Node] = set()
+    ahead = [node]
+    while ahead:
+        part = followed(ahead.pop())
+        if part not in seen:
+            seen.add(part)
+            yield part
+            ahead.extend(_parts(part))
 
 
 def _parts(node: Node) -> tuple[Node, ...]:

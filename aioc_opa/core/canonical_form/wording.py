@@ -66,6 +66,8 @@ def why_not(annotation: Any, origin: Any) -> str:
         return (
             f"the name {annotation!s} is not resolved: import it where the class is defined, then call model_rebuild()"
         )
+    if type(annotation).__name__ == "PydanticRecursiveRef":  # pydantic exports no name for it
+        return "a generic model that mentions itself is not followed: write it out as a model without parameters"
     if isinstance(annotation, TypeVar):
         return f"the type variable {name} is open: name the concrete type"
     if origin in TYPE_ALIASES or isinstance(origin, TYPE_ALIASES):

@@ -97,7 +97,11 @@ class FunctionSchema:
             kind = type(function).__name__
             raise self._refused(f"a {kind} is no plain function: write a def that calls it, with its own signature")
         seen: Any = function
+        passed: set[int] = set()
         while True:
+            if id(seen) in passed:
+                raise self._refused("it wraps itself: remove its __wrapped__")
+            passed.add(id(seen))
             seen = seen.__func__ if isinstance(seen, types.MethodType) else seen
             if inspect.isgeneratorfunction(seen) or inspect.isasyncgenfunction(seen):
                 raise self._refused("a generator runs after the call has been checked: return a list")

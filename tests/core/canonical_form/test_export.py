@@ -3,11 +3,11 @@ from __future__ import annotations
 import json
 import subprocess
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ForwardRef
 
 import jsonschema
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
 from aioc_opa.core.canonical_form import compile_form
 from tests.core.canonical_form import test_classes, test_scalars
@@ -100,3 +100,17 @@ def test_opa_check_finds_a_rule_that_reads_no_argument(
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode == 0) is holds, done.stderr
+
+
+def test_names_in_defs_do_not_meet() -> None:
+    def made(name: str, field: str) -> Any:
+        return create_model(name, **{field: (list[ForwardRef(name)], [])})  # type: ignore[call-overload]
+
+    models = [made("Node_2", "a"), made("Node", "b"), made("Node", "c"), made("Node", "d")]
+    exported: Any = compile_form(
+        create_model("M", **{f"x{index}": (model, ...) for index, model in enumerate(models)}),  # type: ignore[call-overload]
+        tool_name="tool",
+    ).export()
+    for index, field in enumerate("abcd"):
+        name = exported["properties"][f"x{index}"]["$ref"].removeprefix("#/$defs/")
+        assert list(exported["$defs"][name]["properties"]) == [field]

@@ -146,6 +146,11 @@ def own_list() -> list[int]:
 DefaultInAlias = TypeAliasType("DefaultInAlias", Annotated[list[int], Field(default_factory=own_list)])
 
 
+class GenericTree(BaseModel, typing.Generic[T]):
+    value: T
+    children: list[GenericTree[T]] = []
+
+
 class DefaultedKey(TypedDict):
     x: Annotated[list[int], Field(default_factory=own_list)]
 
@@ -235,6 +240,7 @@ Dangling = TypeAliasType("Dangling", "list[Nowhere]")  # type: ignore[name-defin
         (Ring, "stands for itself"),
         (Loop, "Loop stands for itself"),
         (Dangling, "not resolved (Nowhere)"),
+        (GenericTree[int], "x.children[]: a generic model that mentions itself is not followed: write it out"),
         (DefaultedKey, "x.x: a default that is not a field's own"),
         (DefaultedOptionalKey, "x.x: a default that is not a field's own"),
         (DefaultInAlias, "a default that is not a field's own"),
@@ -322,3 +328,31 @@ def test_metadata_without_a_hash_is_no_reason_to_refuse(annotation: Any) -> None
 
 def test_a_cure_is_found_beside_metadata_without_a_hash() -> None:
     assert "a set has no order" in refused_registration(Annotated[set[int], {"doc": [1]}])
+
+
+def doubled(levels: int, last: Any) -> Any:
+    """Aliases that lead to `last` on 2 ** `levels` ways."""
+    alias = TypeAliasType("alias", last)  # type: ignore[misc] - made at run time
+    for _ in range(levels):
+        alias = TypeAliasType("alias", dict[str, alias] | list[alias])  # type: ignore[misc,valid-type]
+    return alias
+
+
+def sides(levels: int) -> Any:
+    """Unions of unions that lead to `int` and `str` on 2 ** `levels` ways, with no level of JSON between."""
+    one: Any = TypeAliasType("one", int)
+    two: Any = TypeAliasType("two", str)
+    for _ in range(levels):
+        one, two = TypeAliasType("one", one | two), TypeAliasType("two", two | one)
+    return one
+
+
+def test_what_is_shared_over_and_over_is_read_once() -> None:
+    """Each of these takes longer than anyone would wait if a way is followed for each way to it."""
+    from aioc_opa.core.canonical_form import compile_form
+
+    for annotation in (doubled(40, int), sides(40), dict[str, sides(40)]):
+        compile_form(pydantic.create_model("M", x=(annotation, ...)), tool_name="tool")
+    either = doubled(40, int) | doubled(40, str)
+    compile_form(pydantic.create_model("M", x=(either, ...)), tool_name="tool")
+    assert "which can write equal JSON" in refused_registration(doubled(40, dt.date) | doubled(40, str))

@@ -261,3 +261,11 @@ def test_a_model_parameter_is_judged_whole() -> None:
 
     schema = schema_of(tool)
     assert schema.canonical_text(schema.parse('{"x":{"to":"a"}}')) == '{"x":{"to":"a"}}'
+
+
+def test_a_function_that_wraps_itself_is_refused() -> None:
+    def tool(x: int) -> None: ...
+
+    tool.__wrapped__ = tool  # type: ignore[attr-defined] - what is tested
+    with pytest.raises(ToolRegistrationError, match="it wraps itself"):
+        FunctionSchema(tool, tool_name="tool")
