@@ -7,7 +7,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 OPA_VERSION := $(shell cat .opa-version)
 
-.PHONY: help run test lint types rego unit fuzz conformance bench serve schemas clean
+.PHONY: help run test lint types rego unit fuzz conformance bench serve schemas library-digests clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -64,6 +64,9 @@ serve: .venv/.base .opa/$(OPA_VERSION)/path ## OPA with the policies of rego/, o
 
 schemas: .venv/.dev ## write schemas/ from the models
 	$(BIN)/python scripts/generate-schemas
+
+library-digests: .venv/.dev ## write the list of the library's files that a policy may have
+	$(BIN)/python scripts/generate-library-digests
 
 clean: ## remove what was built here, but not OPA
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.*

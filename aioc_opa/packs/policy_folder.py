@@ -7,7 +7,8 @@ What holds for a `LoadedPolicy`:
 2. Below ``aioc`` only the library's own places exist, and nothing sits in a folder that is shared by several of them:
    no pack can reach into another, into the owners, or into the decision.
 3. Manifests are valid, and the generated routes are those of these owners and manifests.
-4. `revision` names exactly these bytes.
+4. The library's own folders hold the library, and nothing else.
+5. `revision` names exactly these bytes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from aioc_opa.core.canonical_json import canonical_text
 from aioc_opa.errors import PolicyLoadError
 from aioc_opa.packs.bundle_manifest import read_bundle_manifest
 from aioc_opa.packs.data_documents import decode_document, merge_documents
+from aioc_opa.packs.library_files import check_library
 from aioc_opa.packs.module_head import ModuleHeadError, package_of
 from aioc_opa.packs.namespace import check_data_place, check_module_place
 from aioc_opa.packs.policy_files import MANIFEST, SIGNATURES, read_policy_files
@@ -54,21 +56,28 @@ class LoadedPolicy:
 
 
 def load_policy(
-    path: Path, *, extra_data: Mapping[str, JsonValue] | None = None, unsafe_ignore_signature: bool = False
+    path: Path,
+    *,
+    extra_data: Mapping[str, JsonValue] | None = None,
+    unsafe_ignore_signature: bool = False,
+    unsafe_changed_library: bool = False,
 ) -> LoadedPolicy:
-    """Read and check the policy at `path`, its routes included.
+    """Read and check the policy at `path`, its routes and library included.
 
     Args:
         path: a folder, or a bundle ``.tar.gz``.
         extra_data: more data, rooted at ``data``; may not touch ``aioc``, nor what the policy gives itself.
         unsafe_ignore_signature: take a signed bundle although its signature is not verified here (OPA verifies it,
             with ``--verification-key``).
+        unsafe_changed_library: take a policy whose library is not the one of this package, with a warning: whoever
+            changed it can allow what no owner allows.
 
     Raises:
         PolicyLoadError: something is refused; the message names the file and what to do.
     """
     policy = read_policy(path, extra_data=extra_data, unsafe_ignore_signature=unsafe_ignore_signature)
     if has_routes(policy.modules):
+        check_library(str(path), policy.modules, unsafe_changed_library=unsafe_changed_library)
         check_routes(str(path), policy.modules, policy.data)
     return policy
 
@@ -76,7 +85,7 @@ def load_policy(
 def read_policy(
     path: Path, *, extra_data: Mapping[str, JsonValue] | None = None, unsafe_ignore_signature: bool = False
 ) -> LoadedPolicy:
-    """As `load_policy`, without rule 3: for the generator of routes and for the lint, which say what is wrong there.
+    """As `load_policy`, without rules 3 and 4: for the generator of routes and for the lint, which say what is wrong.
 
     Raises:
         PolicyLoadError: as `load_policy`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aioc_opa.errors import PolicyLoadError
+from aioc_opa.packs.library_files import library_problems, stray_routes
 from aioc_opa.packs.lint import builtins, declared_needs, module_rules, pack_rules, verdict_values
 from aioc_opa.packs.lint.finding import Finding
 from aioc_opa.packs.lint.linted import LintedPolicy, parse_modules, read_annotations
@@ -12,7 +13,7 @@ from aioc_opa.packs.policy_folder import read_policy
 from aioc_opa.packs.routes import ROUTES_FILE, generate_routes, has_routes, route_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from aioc_opa.packs.lint.linted import Module
@@ -78,6 +79,7 @@ def _loading(policy: LintedPolicy) -> Iterator[Finding]:
         policy.data = loaded.data
         if not has_routes(loaded.modules):
             return
+        yield from _library(loaded.modules)
         source = route_source(str(policy.root), loaded.modules, loaded.data)
         policy.manifests = source.manifests
         expected = generate_routes(source)
@@ -88,6 +90,14 @@ def _loading(policy: LintedPolicy) -> Iterator[Finding]:
     if loaded.modules.get(ROUTES_FILE) != expected:
         message = "the routes are not those of these owners, manifests and files"
         yield Finding(ROUTES_FILE, 1, "routes-stale", message, "run `aioc-opa routes` on this folder")
+
+
+def _library(modules: Mapping[str, str]) -> Iterator[Finding]:
+    """The library in the folder is not the one that was tested."""
+    for file, problem in stray_routes(modules):
+        yield Finding(file, 1, "library-changed", problem, "remove it")
+    for file, problem in library_problems(modules):
+        yield Finding(file, 1, "library-changed", problem, "take the library of the version that is installed")
 
 
 def _unread_files(policy: LintedPolicy) -> Iterator[Finding]:

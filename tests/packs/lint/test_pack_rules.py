@@ -120,3 +120,14 @@ def test_no_such_folder_and_no_such_opa(tmp_path: Path, opa_binary: Path) -> Non
     write(tmp_path, {"a/a.rego": "package a\n"})
     with pytest.raises(PolicyLoadError, match="cannot be run"):
         lint_policy(tmp_path, opa_binary=tmp_path / "no-opa")
+
+
+def test_a_changed_library_is_named_file_by_file(lint: Linter) -> None:
+    head = "package aioc."
+    body = "\n\nimport future.keywords.not\n\n_x := 1\n"
+    test = "package aioc.{}_test\n\nimport future.keywords.not\n"
+    for folder in ("routes", "lib.verdicts"):
+        path = f"aioc/{folder.replace('.', '/')}/zz"
+        write(lint.folder, {f"{path}.rego": head + folder + body, f"{path}_test.rego": test.format(folder)})
+    found = [(each.rule, each.file) for each in lint.findings() if each.rule != "metadata-missing"]
+    assert found == [("library-changed", "aioc/lib/verdicts/zz.rego"), ("library-changed", "aioc/routes/zz.rego")]
