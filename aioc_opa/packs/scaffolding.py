@@ -100,7 +100,13 @@ def _data(pack: str, tool: str) -> JsonObject:
             "title": _title(pack),
             "tools": {tool: {"context": _object({"customerVerified": {"type": "boolean"}})}},
             "data": schema,
-            "codes": ["amount_above_limit", "customer_not_verified", "role_missing", "within_limits"],
+            "codes": [
+                "amount_above_limit",
+                "amount_not_positive",
+                "customer_not_verified",
+                "role_missing",
+                "within_limits",
+            ],
         },
         "limits": {"most": 100},
     }
@@ -128,6 +134,7 @@ def _samples(tool: str) -> dict[str, JsonObject]:
     return {
         "within_limits": sample("Within limits", 50, True, "allow"),
         "above_limit": sample("Above the limit", 500, True, "deny", "amount_above_limit"),
+        "below_zero": sample("Below zero", -500, True, "deny", "amount_not_positive"),
         "not_verified": sample("Customer not verified", 50, False, "approval_required", "customer_not_verified"),
     }
 

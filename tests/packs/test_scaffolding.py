@@ -36,6 +36,7 @@ def test_new_pack_passes_fmt_check_test_and_lint_as_written(folder: Path, opa_bi
         "aioc/packs/payments/payments.rego",
         "aioc/packs/payments/payments_test.rego",
         "aioc/packs/payments/samples/above_limit.json",
+        "aioc/packs/payments/samples/below_zero.json",
         "aioc/packs/payments/samples/not_verified.json",
         "aioc/packs/payments/samples/within_limits.json",
         "aioc/routes/routes.rego",

@@ -17,6 +17,18 @@ at_most(amount, limit) if {
 }
 
 # METADATA
+# title: Whether an amount is at least a limit, to within half a cent
+at_least(amount, limit) if at_most(limit, amount)
+
+# METADATA
+# title: Whether an amount is above zero
+# description: A limit has two ends. A refund of -100 is at most 500, and takes the customer's money.
+is_positive(amount) if {
+	is_number(amount)
+	amount > 0
+}
+
+# METADATA
 # title: Whether two amounts are the same, to within half a cent
 same(left, right) if {
 	is_number(left)

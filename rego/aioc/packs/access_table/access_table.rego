@@ -21,7 +21,7 @@ _entry := data.aioc.packs.access_table.tools[input.toolName]
 # title: The tool has no entry, or its entry is not one
 # description: A typing error in the table must not read as permission.
 deny contains verdict if {
-	not _is_entry(_entry)
+	not _is_sound
 	verdict := verdicts.deny("table_entry_invalid")
 }
 
@@ -36,7 +36,7 @@ deny contains verdict if {
 # title: The principal has none of the roles
 # description: Without a principal there is no role.
 deny contains verdict if {
-	_is_entry(_entry)
+	_is_sound
 	not _has_role
 	verdict := verdicts.deny("role_not_allowed")
 }
@@ -45,7 +45,7 @@ deny contains verdict if {
 # title: The principal's tenant is not one of the tenants
 # description: An entry without tenants is for all of them.
 deny contains verdict if {
-	_is_entry(_entry)
+	_is_sound
 	not _is_of_tenant
 	verdict := verdicts.deny("tenant_not_allowed")
 }
@@ -54,16 +54,35 @@ deny contains verdict if {
 # title: An argument is above its limit
 # description: An argument that is missing, or is not a number, is not within a limit.
 deny contains verdict if {
-	_is_entry(_entry)
+	_is_sound
 	some argument, most in _entry.limits
 	not money.at_most(input.parsedArguments[argument], most)
 	verdict := verdicts.deny_because("limit_exceeded", "An amount is above what this tool may handle.")
 }
 
 # METADATA
+# title: An argument with a limit is zero or below
+# description: Any negative amount is below a limit. An entry that means to take one says so with `least`.
+deny contains verdict if {
+	_is_sound
+	some argument in (_limited - object.keys(_least))
+	not money.is_positive(input.parsedArguments[argument])
+	verdict := verdicts.deny_because("amount_not_positive", "An amount must be above zero.")
+}
+
+# METADATA
+# title: An argument is below its least
+deny contains verdict if {
+	_is_sound
+	some argument, least in _least
+	not money.at_least(input.parsedArguments[argument], least)
+	verdict := verdicts.deny_because("amount_below_least", "An amount is below what this tool may handle.")
+}
+
+# METADATA
 # title: The table holds the tool
 require_approval contains verdict if {
-	_is_entry(_entry)
+	_is_sound
 	_entry.effect == "approval_required"
 	verdict := _hold("tool_needs_approval")
 }
@@ -71,7 +90,7 @@ require_approval contains verdict if {
 # METADATA
 # title: An argument is above what goes without approval
 require_approval contains verdict if {
-	_is_entry(_entry)
+	_is_sound
 	some argument, most in _entry.approvalAbove
 	not money.at_most(input.parsedArguments[argument], most)
 	verdict := _hold("amount_needs_approval")
@@ -80,10 +99,18 @@ require_approval contains verdict if {
 # METADATA
 # title: The table lets the tool through, unless something above denies or holds it
 allow contains verdict if {
-	_is_entry(_entry)
+	_is_sound
 	_entry.effect in {"allow", "approval_required"}
 	verdict := verdicts.allow("in_table")
 }
+
+# Asked by every rule, and so a rule of its own, which is evaluated once a call.
+_is_sound if _is_entry(_entry)
+
+# For entries that are ones: each of the three is an object where it is given.
+_limited := object.keys(object.get(_entry, "limits", {})) | object.keys(object.get(_entry, "approvalAbove", {}))
+
+_least := object.get(_entry, "least", {})
 
 _hold(code) := verdicts.hold_with(code, _entry.approval) if "approval" in object.keys(_entry)
 
@@ -100,11 +127,20 @@ _is_of_tenant if input.principal.tenant in _entry.tenants
 
 _is_entry(entry) if {
 	is_object(entry)
-	object.keys(entry) - {"effect", "roles", "tenants", "limits", "approvalAbove", "approval"} == set()
+	object.keys(entry) - {
+		"effect",
+		"roles",
+		"tenants",
+		"limits",
+		"least",
+		"approvalAbove",
+		"approval",
+	} == set()
 	entry.effect in {"allow", "approval_required", "deny"}
 	is_array(entry.roles)
 	_is_list_if_given(entry, "tenants")
 	_are_limits_if_given(entry, "limits")
+	_are_limits_if_given(entry, "least")
 	_are_limits_if_given(entry, "approvalAbove")
 }
 

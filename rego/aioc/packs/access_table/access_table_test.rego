@@ -14,6 +14,12 @@ tools := {
 		"limits": {"amount": 500},
 		"approvalAbove": {"amount": 100},
 	},
+	"adjust": {
+		"effect": "allow",
+		"roles": ["support"],
+		"limits": {"amount": 500, "fee": 5},
+		"least": {"amount": -50},
+	},
 	"close": {"effect": "approval_required", "roles": ["support"], "approval": terms},
 	"export": {"effect": "approval_required", "roles": ["support"]},
 	"purge": {"effect": "deny", "roles": ["support"]},
@@ -75,9 +81,27 @@ test_limit if {
 
 test_argument_that_is_missing_or_no_number_is_not_within_its_limit if {
 	every arguments in [{}, {"amount": null}, {"amount": "5"}, {"amount": [5]}, null, [], 5] {
-		denials(call("refund", arguments)) == {"limit_exceeded"}
+		denials(call("refund", arguments)) == {"amount_not_positive", "limit_exceeded"}
 		holds(call("refund", arguments)) == {"amount_needs_approval"}
 	}
+}
+
+# Any negative amount is below a limit.
+test_amount_that_is_zero_or_below_is_denied if {
+	every amount in [0, -0.01, -100000] {
+		denials(call("refund", {"amount": amount})) == {"amount_not_positive"}
+	}
+	held := {"t": {"effect": "allow", "roles": ["support"], "approvalAbove": {"amount": 5}}}
+	codes := {verdict.code | some verdict in access_table.deny} with input as call("t", {"amount": -1})
+		with data.aioc.packs.access_table.tools as held
+	codes == {"amount_not_positive"}
+}
+
+test_least_of_an_entry_stands_for_zero if {
+	denials(call("adjust", {"amount": -50, "fee": 1})) == set()
+	denials(call("adjust", {"amount": -50.01, "fee": 1})) == {"amount_below_least"}
+	denials(call("adjust", {"amount": 1, "fee": -1})) == {"amount_not_positive"}
+	denials(call("adjust", {"amount": "1", "fee": 1})) == {"amount_below_least", "limit_exceeded"}
 }
 
 test_hold_above_an_amount if {
@@ -112,6 +136,8 @@ test_entry_that_is_none_denies if {
 		{"effect": "allow", "roles": ["support"], "limits": ["amount"]},
 		{"effect": "allow", "roles": ["support"], "limits": {"amount": "500"}},
 		{"effect": "allow", "roles": ["support"], "approvalAbove": {"amount": null}},
+		{"effect": "allow", "roles": ["support"], "least": {"amount": "0"}},
+		{"effect": "allow", "roles": ["support"], "least": 0},
 	] {
 		codes := {verdict.code | some verdict in access_table.deny} with input as call("x", {})
 			with data.aioc.packs.access_table.tools as {"x": entry}
