@@ -188,6 +188,10 @@ _IMMUTABLE: Final = frozenset({NoneType, bool, int, float, str})
 
 def _private_copy(value: Any, state: WriteState) -> Any:
     """A copy that shares nothing that can be changed; what many copies of a large default hold is counted."""
+    if type(value) is list and not value:
+        return []
+    if type(value) is dict and not value:
+        return {}
     if type(value) is list and _IMMUTABLE.issuperset(map(type, value)):
         state.enter(len(value), 1)
         return value.copy()
