@@ -56,7 +56,7 @@ deny contains verdict if {
 deny contains verdict if {
 	_is_sound
 	some argument, most in _entry.limits
-	not money.at_most(input.parsedArguments[argument], most)
+	not _is_at_most(input.parsedArguments[argument], most)
 	verdict := verdicts.deny_because("limit_exceeded", "An amount is above what this tool may handle.")
 }
 
@@ -75,7 +75,7 @@ deny contains verdict if {
 deny contains verdict if {
 	_is_sound
 	some argument, least in _least
-	not money.at_least(input.parsedArguments[argument], least)
+	not _is_at_most(least, input.parsedArguments[argument])
 	verdict := verdicts.deny_because("amount_below_least", "An amount is below what this tool may handle.")
 }
 
@@ -92,7 +92,7 @@ require_approval contains verdict if {
 require_approval contains verdict if {
 	_is_sound
 	some argument, most in _entry.approvalAbove
-	not money.at_most(input.parsedArguments[argument], most)
+	not _is_at_most(input.parsedArguments[argument], most)
 	verdict := _hold("amount_needs_approval")
 }
 
@@ -111,6 +111,13 @@ _is_sound if _is_entry(_entry)
 _limited := object.keys(object.get(_entry, "limits", {})) | object.keys(object.get(_entry, "approvalAbove", {}))
 
 _least := object.get(_entry, "least", {})
+
+# Exactly: a column has no unit of its own, and half a cent would be five times a limit of 0.001.
+_is_at_most(amount, limit) if {
+	is_number(amount)
+	is_number(limit)
+	amount <= limit
+}
 
 _hold(code) := verdicts.hold_with(code, _entry.approval) if "approval" in object.keys(_entry)
 

@@ -79,6 +79,25 @@ test_limit if {
 	denials(call("refund", {"amount": 500.01})) == {"limit_exceeded"}
 }
 
+# Whatever the unit: half a cent would let 0.006 through a limit of 0.001.
+test_limits_are_exact if {
+	entry := {"effect": "allow", "roles": ["support"], "limits": {"btc": 0.001}, "least": {"btc": 0.0005}, "approvalAbove": {"btc": 0.0007}}
+	every case in [
+		{"btc": 0.0004, "denials": {"amount_below_least"}, "holds": set()},
+		{"btc": 0.0005, "denials": set(), "holds": set()},
+		{"btc": 0.0007, "denials": set(), "holds": set()},
+		{"btc": 0.0008, "denials": set(), "holds": {"amount_needs_approval"}},
+		{"btc": 0.001, "denials": set(), "holds": {"amount_needs_approval"}},
+		{"btc": 0.0011, "denials": {"limit_exceeded"}, "holds": {"amount_needs_approval"}},
+	] {
+		asked := call("pay", {"btc": case.btc})
+		{verdict.code | some verdict in access_table.deny} == case.denials with input as asked
+			with data.aioc.packs.access_table.tools as {"pay": entry}
+		{verdict.code | some verdict in access_table.require_approval} == case.holds with input as asked
+			with data.aioc.packs.access_table.tools as {"pay": entry}
+	}
+}
+
 test_argument_that_is_missing_or_no_number_is_not_within_its_limit if {
 	every arguments in [{}, {"amount": null}, {"amount": "5"}, {"amount": [5]}, null, [], 5] {
 		denials(call("refund", arguments)) == {"amount_not_positive", "limit_exceeded"}
