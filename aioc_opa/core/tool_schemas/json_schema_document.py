@@ -5,16 +5,17 @@ Rules (all checked when a tool is registered):
 1. The document is plain JSON: exact Python types, no cycles, at most `MAX_SCHEMA_DEPTH` deep. It is copied.
 2. The draft is the one that `$schema` names, else 2020-12. An unknown `$schema` is refused: nothing is fetched.
 3. Every `$ref`, reachable or not, is ``#`` or ``#/…`` (RFC 6901) and leads to a schema of this document. Anchors,
-   nested `$id` and dynamic references are refused: each of them lets a reference mean two things.
+   percent-encoding, nested `$id` and `$schema`, and dynamic references are refused: each of them lets a reference, or
+   a keyword, mean two things. The validator decodes ``%2F`` before it looks for slashes.
 4. The tables below say where the validator looks for subschemas in each draft (tests hold them against it).
 """
 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
-from urllib.parse import unquote
 
 from aioc_opa.errors import ToolRegistrationError
 
@@ -38,6 +39,10 @@ _DRAFTS: Final[dict[str, Draft]] = {
 
 _DATA_KEYWORDS: Final = frozenset({"default", "const", "enum", "examples", "example"})
 """Keywords whose value is data: a "$ref" inside is no reference."""
+
+_INDEX: Final = re.compile(r"0|[1-9][0-9]{0,8}")
+_NOT_AN_ESCAPE: Final = re.compile(r"~(?![01])")
+"""RFC 6901 sections 3 and 4: how an array is indexed, and what `~` may be followed by."""
 
 _MAPS_OF_SCHEMAS: Final = frozenset(
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
@@ -159,10 +164,18 @@ class SchemaDocument:
             names = not names and part in _MAPS_OF_SCHEMAS
         return names
 
+    def _in_data(self, target: Place) -> bool:
+        """Whether a keyword whose value is data lies on the way: what is in there is not checked as a schema."""
+        return any(
+            part in _DATA_KEYWORDS and not self._is_name(target[: index + 1]) for index, part in enumerate(target)
+        )
+
     def _check_keywords(self, schema: JsonObject, place: Place) -> None:
         identifier = "id" if self.draft == 4 else "$id"  # noqa: PLR2004 - draft 4 spelled it "id"
         if place and type(schema.get(identifier)) is str:
             raise refuse(self.tool_name, place, f"a nested {identifier!r} changes what references mean; remove it")
+        if place and "$schema" in schema:
+            raise refuse(self.tool_name, place, "a nested '$schema' changes what keywords mean; remove it")
         for dynamic in ("$dynamicRef", "$recursiveRef"):
             if dynamic in schema:
                 raise refuse(self.tool_name, place, f"{dynamic!r} is not taken; write a local $ref")
@@ -181,17 +194,21 @@ class SchemaDocument:
                 place,
                 "this $ref is not local: nothing is fetched; copy its target into $defs and refer to it as #/$defs/…",
             )
+        if "%" in reference:
+            raise refuse(self.tool_name, place, "'%' in a $ref reads two ways; give its target a name of plain letters")
+        if _NOT_AN_ESCAPE.search(reference):
+            raise refuse(self.tool_name, place, "'~' in a $ref is written ~0, and '/' in a name ~1")
         target: Place = ()
         value: JsonValue = self.root
         for token in reference.split("/")[1:]:
-            part = unquote(token).replace("~1", "/").replace("~0", "~")
+            part = token.replace("~1", "/").replace("~0", "~")
             if type(value) is dict and part in value:
                 target, value = (*target, part), value[part]
-            elif type(value) is list and part.isascii() and part.isdigit() and int(part) < len(value):
+            elif type(value) is list and _INDEX.fullmatch(part) and int(part) < len(value):
                 target, value = (*target, int(part)), value[int(part)]
             else:
                 raise refuse(self.tool_name, place, "this $ref leads to nothing in the document")
-        if type(value) not in (dict, bool):
+        if type(value) not in (dict, bool) or self._in_data(target):
             raise refuse(self.tool_name, place, "this $ref does not lead to a schema")
         return target
 
