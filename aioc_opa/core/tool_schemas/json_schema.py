@@ -4,8 +4,8 @@ What holds for every `JsonSchemaTool`:
 
 1. **Offline.** Every `$ref` is local; nothing is fetched, not even a dialect (`json_schema_document`).
 2. **Linear regular expressions.** Patterns run on `regex`, which does not backtrack: ``(a+)+$`` takes linear time.
-   What it does not take (look-around, back-references) or what grows too large is refused at registration.
-3. **Bounded repetition** (`json_schema_cost`).
+   What it does not take (look-around, back-references) or what repeats too much is refused at registration.
+3. **Bounded work** (`json_schema_cost`): any arguments are decided, or refused, within about a second or two.
 4. **Defaults before the one validation** (`json_schema_defaults`); what is validated is what is judged and executed.
    A default that its own schema rejects is refused at registration: no call that leaves it out could pass.
 5. **`format` is asserted** in every draft, for the formats that the drafts define; an unknown one (``int32``) says
@@ -17,6 +17,7 @@ What holds for every `JsonSchemaTool`:
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -27,7 +28,7 @@ from aioc_opa.core.limits import ARGUMENT_LIMITS
 from aioc_opa.core.tool_schemas.json_schema_cost import CostMeter
 from aioc_opa.core.tool_schemas.json_schema_defaults import DefaultsCompiler, UsedDefault
 from aioc_opa.core.tool_schemas.json_schema_document import Draft, SchemaDocument, refuse, text_of
-from aioc_opa.core.tool_schemas.json_schema_fill import Budget, FilledTooMuchError, fill
+from aioc_opa.core.tool_schemas.json_schema_fill import CHARACTERS_A_VALUE, Budget, FilledTooMuchError, fill
 from aioc_opa.core.tool_schemas.json_schema_issues import issue_of, unexplained
 from aioc_opa.core.tool_schemas.protocol import SchemaRejectionError
 from aioc_opa.errors import ArgumentIssue
@@ -35,8 +36,12 @@ from aioc_opa.errors import ArgumentIssue
 if TYPE_CHECKING:
     from aioc_opa.core.json_value import JsonObject, JsonValue
 
-_REGEX_BYTES: Final = 4 * 1024 * 1024
-"""Compiled size of one pattern: ``^\\S{1,255}@\\S{1,255}$`` fits, ``(x{1000}){1000}`` does not."""
+_REGEX_BYTES: Final = 6 * 1024 * 1024
+"""Compiled size of one pattern: any of `MAX_POSITIONS` fits, up to 2.7 kB each. Which patterns are taken is decided by
+`json_schema_pattern`, in terms that whoever wrote the pattern can count."""
+
+_REGEX_CACHE_BYTES: Final = 1024 * 1024
+"""States that the engine builds on the way. More memory does not help a pattern that keeps making new ones."""
 
 _EXPLAINED_COST: Final = 10_000
 """Evaluations up to which an error is located where the schema has alternatives: the validator then writes an error
@@ -70,8 +75,8 @@ class JsonSchemaTool:
 
     def __init__(self, schema: JsonObject, *, tool_name: str) -> None:
         self._document = SchemaDocument(schema, tool_name)
+        self._meter = CostMeter(self._document)  # first: it bounds what the patterns compile to
         self._validator = _compile(self._document, self._document.root, None)
-        self._meter = CostMeter(self._document)
         compiler = DefaultsCompiler(self._document)
         self._plan = compiler.compile()
         self._check_defaults(compiler.used)
@@ -98,9 +103,11 @@ class JsonSchemaTool:
                 fill(self._plan, value, budget)
             except FilledTooMuchError:
                 raise _rejection("default", "declared defaults would make too many values") from None
-        # No value is shorter than one character and its separator.
-        values = len(raw_arguments) // 2 + 1 + ARGUMENT_LIMITS.max_nodes - budget.left
-        if not self._meter.is_cheap(values) and self._meter.exceeds(value):
+        # No value is shorter than one character and its separator, no character longer than 4 bytes.
+        filled = ARGUMENT_LIMITS.max_nodes - budget.left
+        values = len(raw_arguments) // 2 + 1 + filled
+        text = len(raw_arguments) * (1 if raw_arguments.isascii() else 4) + filled * 4 * CHARACTERS_A_VALUE
+        if not self._meter.is_cheap(values=values, text=text) and self._meter.exceeds(value):
             raise _rejection("too_costly", "would take too long to check against this schema; send less")
         if not self._validator.is_valid(value):
             raise SchemaRejectionError([self._explain(value)])
@@ -116,7 +123,7 @@ class JsonSchemaTool:
 
     def export(self) -> JsonObject:
         """A copy of the schema, in its own dialect: canonical values have the names that it declares."""
-        copied = Budget(_count(self._document.root)).copy(self._document.root)
+        copied = Budget(sys.maxsize).copy(self._document.root)
         return copied if type(copied) is dict else {}
 
     def _explain(self, value: JsonValue) -> ArgumentIssue:
@@ -148,14 +155,6 @@ def _rejection(code: str, message: str) -> SchemaRejectionError:
     return SchemaRejectionError([ArgumentIssue(code=code, path=(), message=message)])
 
 
-def _count(value: JsonValue) -> int:
-    if type(value) is dict:
-        return 1 + sum(_count(item) for item in value.values())
-    if type(value) is list:
-        return 1 + sum(_count(item) for item in value)
-    return 1
-
-
 def _compile(
     document: SchemaDocument, schema: JsonObject, registry: jsonschema_rs.Registry | None
 ) -> jsonschema_rs.Validator:
@@ -166,7 +165,7 @@ def _compile(
             ignore_unknown_formats=True,
             registry=registry,
             offline=True,
-            pattern_options=jsonschema_rs.RegexOptions(size_limit=_REGEX_BYTES, dfa_size_limit=_REGEX_BYTES),
+            pattern_options=jsonschema_rs.RegexOptions(size_limit=_REGEX_BYTES, dfa_size_limit=_REGEX_CACHE_BYTES),
         )
     except jsonschema_rs.ValidationError as error:
         problem = (

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from aioc_opa.core.json_value import JsonObject, JsonValue
+    from aioc_opa.errors import ToolRegistrationError
 
 MAX_DEFAULT_NODES: Final = 10_000
 """Nodes of one default with the defaults inside it filled in."""
@@ -35,6 +36,9 @@ MAX_DEFAULT_NESTING: Final = 64
 
 MAX_STATES: Final = 10_000
 """Distinct combinations of schemas that can apply to one value."""
+
+MAX_STEPS: Final = 200_000
+"""Schemas put into combinations, all in all: about a second. A tool list of a stranger must not hold up a start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ class DefaultsCompiler:
     _plans: dict[_State, Fill] = field(default_factory=dict)
     _owed: dict[int, dict[str, tuple[_State, Place]]] = field(default_factory=dict)  # by id() of the plan
     _queue: list[_State] = field(default_factory=list)
+    _same: dict[Place, list[tuple[Place, bool]]] = field(default_factory=dict)
+    _steps: int = 0
 
     def compile(self) -> Fill | None:
         """The plan for the whole arguments object.
@@ -101,7 +107,12 @@ class DefaultsCompiler:
         queue = [(place, True) for place in certain] + [(place, False) for place in possible]
         while queue:
             place, is_certain = queue.pop()
-            for target, unconditional in self._same_value(place):
+            self._steps += 1
+            if self._steps > MAX_STEPS:
+                raise self._too_many()
+            if place not in self._same:
+                self._same[place] = list(self._same_value(place))
+            for target, unconditional in self._same[place]:
                 found = certain if is_certain and unconditional else possible
                 if target not in found:
                     found.add(target)
@@ -123,10 +134,13 @@ class DefaultsCompiler:
         if known is not None:
             return known
         if len(self._plans) >= MAX_STATES:
-            raise refuse(self.document.tool_name, (), "too many combinations of schemas; simplify its references")
+            raise self._too_many()
         self._plans[state] = Fill()
         self._queue.append(state)
         return self._plans[state]
+
+    def _too_many(self) -> ToolRegistrationError:
+        return refuse(self.document.tool_name, (), "too many combinations of schemas; simplify its references")
 
     def _fill_in(self, state: _State) -> None:
         plan = self._plans[state]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from aioc_opa.core.json_value import JsonValue
+
+
+CHARACTERS_A_VALUE: Final = 32
+"""Text is paid for too: a string, or a key, is one value for each so many characters begun."""
 
 
 class FilledTooMuchError(ValueError):
@@ -40,14 +44,19 @@ class Budget:
 
     def copy(self, value: JsonValue) -> JsonValue:
         """A copy of `value` that shares nothing mutable with it, paid for."""
-        self.left -= 1
-        if self.left < 0:
-            raise FilledTooMuchError
+        self._pay(value)
         if type(value) is dict:
+            for key in value:
+                self._pay(key)
             return {key: self.copy(item) for key, item in value.items()}
         if type(value) is list:
             return [self.copy(item) for item in value]
         return value
+
+    def _pay(self, value: JsonValue) -> None:
+        self.left -= 1 + len(value) // CHARACTERS_A_VALUE if type(value) is str else 1
+        if self.left < 0:
+            raise FilledTooMuchError
 
 
 def fill(plan: Fill, value: JsonValue, budget: Budget) -> None:

@@ -56,6 +56,7 @@ def issue_of(error: ValidationError) -> ArgumentIssue:
 
 
 def _path(error: ValidationError) -> tuple[str | int, ...]:
+    # Below `additionalProperties` a key is the model's own text. It says where; `path_key` keeps it short.
     return tuple(path_key(part) if type(part) is str else part for part in error.instance_path)
 
 

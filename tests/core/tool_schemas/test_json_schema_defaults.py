@@ -270,6 +270,24 @@ def test_too_many_combinations_of_schemas_are_refused(monkeypatch: pytest.Monkey
     assert "combinations" in refusal(properties={name: {"title": name} for name in "abcdef"})
 
 
+def test_combinations_that_take_long_to_work_out_are_refused() -> None:
+    reference = {"$ref": "#/$defs/r"}
+    wide = {
+        "properties": {f"k{n}": reference for n in range(100)},
+        "patternProperties": {f"^k{n}": reference for n in range(40)},
+    }
+    assert "combinations" in refusal(**{"$defs": {"r": wide}, "properties": {"n": reference}})
+
+
+def test_the_text_of_defaults_is_counted_too() -> None:
+    schema = tool(properties={"a": {"items": {"properties": {"b": {"default": "x" * 30_000}}}}})
+    assert schema.parse('{"a":[{}]}')
+    assert issue(schema, {"a": [{}] * 1000}).code == "default"
+    assert "values" in refusal(properties={"a": {"default": {"k" * 400_000: 1}}})
+    long = {"properties": {"a": {"type": "string", "description": "x" * 1_000_000}}}
+    assert tool(**long).export() == {"type": "object", **long}
+
+
 @pytest.mark.parametrize("default", [2**60, {"a": [2**53]}, "\ud800", float("nan")])
 def test_a_default_without_canonical_form_is_refused(default: Any) -> None:
     assert "#/properties/a/default" in refusal(properties={"a": {"default": default}})
