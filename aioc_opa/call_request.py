@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Required, TypedDict, Unpack
 
+from aioc_opa.core.canonical_json import NotCanonicalError
 from aioc_opa.models.invocation import Invocation
 from aioc_opa.models.principal import Principal
 from aioc_opa.models.run_context import RunContext
@@ -49,6 +50,10 @@ class HandoffOptions(_HandoffRest):
     """Keyword arguments of `authorize_handoff`; as in `CallOptions`, with the agent that hands over."""
 
     from_agent_name: Required[str]
+
+
+class SurroundingsError(ValueError):
+    """What surrounds the arguments cannot be judged. The message has places and types, never values."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -102,50 +107,79 @@ class CallRequest:
 
     @classmethod
     def of_call(cls, target: str, raw_arguments: object, **options: Unpack[CallOptions]) -> CallRequest:
-        """A tool call; a missing or unknown option is a TypeError, as for any function."""
+        """A tool call.
+
+        Raises:
+            TypeError: an option is missing or unknown, as for any function.
+        """
+        _check_options(options, required="agent_name", known=CallOptions.__annotations__)
         return cls(target=target, raw_arguments=raw_arguments, **options)
 
     @classmethod
-    def of_handoff(
-        cls, target: str, raw_payload: object, *, from_agent_name: str, **options: Unpack[_HandoffRest]
-    ) -> CallRequest:
-        """A handoff; `target` is the agent that is handed over to."""
-        return cls(target=target, raw_arguments=raw_payload, agent_name=from_agent_name, **options)
+    def of_handoff(cls, target: str, raw_payload: object, **options: Unpack[HandoffOptions]) -> CallRequest:
+        """A handoff; `target` is the agent that is handed over to.
+
+        Raises:
+            TypeError: an option is missing or unknown, as for any function.
+        """
+        _check_options(options, required="from_agent_name", known=HandoffOptions.__annotations__)
+        rest: _HandoffRest = {k: v for k, v in options.items() if k != "from_agent_name"}  # type: ignore[assignment] # the rest of a checked TypedDict
+        return cls(target=target, raw_arguments=raw_payload, agent_name=options["from_agent_name"], **rest)
 
     def surroundings(self) -> Surroundings:
         """Check what surrounds the arguments, and make the ids that were not given.
 
         Raises:
-            ValueError: something is not of exactly the right type or size.
+            SurroundingsError: something is not of exactly the right type or size; says what.
         """
         random = os.urandom(48).hex()
         run_context = RunContext() if self.run_context is None else self.run_context
         if type(run_context) is not RunContext or type(run_context.context) is not dict:
-            raise ValueError("run_context is not a RunContext")
+            raise SurroundingsError(f"run_context must be a RunContext, not {type(run_context).__name__}")
         if self.principal is not None and type(self.principal) is not Principal:
-            raise ValueError("principal is not a Principal")
+            raise SurroundingsError(f"principal must be a Principal, not {type(self.principal).__name__}")
         if type(self.turn) is not int or not 0 <= self.turn <= MAX_TURN:
-            raise ValueError(f"turn is not an integer of 0 to {MAX_TURN}")
+            raise SurroundingsError(f"turn must be an integer of 0 to {MAX_TURN}")
         return Surroundings(
             request_id=random[:32],
-            agent_name=checked_name(self.agent_name),
-            call_id=random[32:64] if self.call_id is None else checked_name(self.call_id),
-            run_id=random[64:] if run_context.run_id is None else checked_name(run_context.run_id),
+            agent_name=checked_name("agent_name", self.agent_name),
+            call_id=random[32:64] if self.call_id is None else checked_name("call_id", self.call_id),
+            run_id=random[64:]
+            if run_context.run_id is None
+            else checked_name("run_context.run_id", run_context.run_id),
             turn=self.turn,
             run_context=run_context,
             principal=self.principal,
         )
 
 
-def checked_name(name: object) -> str:
+def checked_name(place: str, name: object) -> str:
     """A name of 1 to `MAX_NAME` characters.
 
     Raises:
-        ValueError: it is not.
+        SurroundingsError: it is not; names the place.
     """
     if type(name) is not str or not 1 <= len(name) <= MAX_NAME:
-        raise ValueError("a name is not a str of acceptable length")
+        raise SurroundingsError(f"{place} must be a str of 1 to {MAX_NAME} characters")
     return name
+
+
+def problem_of(error: Exception) -> str:
+    """What an operator may read about why the surroundings of a call were refused: places and types, no values."""
+    if isinstance(error, SurroundingsError):
+        return str(error)
+    if isinstance(error, NotCanonicalError):
+        place = "".join(f"[{part!r}]" for part in error.path)
+        return f"a name, the principal, or run_context.context{place}: {error.problem}"
+    return type(error).__name__
+
+
+def _check_options(options: Mapping[str, object], *, required: str, known: Mapping[str, object]) -> None:
+    if required not in options:
+        raise TypeError(f"{required} is required: pass {required}=… as a keyword")
+    for name in options:
+        if name not in known:
+            raise TypeError(f"unknown option {name!r}: there are {', '.join(known)}")
 
 
 def run_context_of(document: Mapping[str, object]) -> RunContext:

@@ -16,8 +16,10 @@ import os
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
+from aioc_opa.call_request import SurroundingsError, problem_of
 from aioc_opa.core.decision_decoder import expiry
 from aioc_opa.core.engine_answer import EngineAnswer
 from aioc_opa.core.policy_question import principal_text, run_context_text, tool_question
@@ -72,13 +74,17 @@ class GuardCore:
         tool = self.registry.find(request.target)
         if tool is None:
             # Unknown and forbidden look alike to the caller; operators can tell them apart (design 3.3).
-            logger.warning("denied: %s", Reason.TOOL_NOT_REGISTERED)
+            # The name is the model's: its digest only.
+            name = request.target if type(request.target) is str else ""
+            digest = sha256(name.encode(errors="surrogatepass")).hexdigest()[:16]
+            known = ", ".join(self.registry.names()[:20]) or "none"
+            logger.warning("denied: %s (name sha256 %s…; registered: %s)", Reason.TOOL_NOT_REGISTERED, digest, known)
             return _not_registered(started)
         prepared = self.prepare(tool, request.raw_arguments)
         try:
             return self._attempt(request, tool, prepared, deadline, started)
         except Exception as error:  # noqa: BLE001 - names, context or principal without a canonical form, of whatever kind
-            logger.warning("denied %s: the policy input is invalid (%s)", tool.name, type(error).__name__)
+            logger.warning("denied %s: %s: %s", tool.name, Reason.POLICY_INPUT_INVALID, problem_of(error))
             return _denied(Reason.POLICY_INPUT_INVALID, started)
 
     def prepare(self, tool: RegisteredTool, raw_arguments: object) -> PreparedCall:
@@ -116,7 +122,7 @@ class GuardCore:
             decode_assurance=prepared.decode_assurance,
         )
         if len(body) > self.settings.max_body_bytes:
-            raise ValueError("the question is over its cap")
+            raise SurroundingsError(f"the question has {len(body)} bytes, over max_body_bytes")
         question = Question(
             args_canonical_json=prepared.args_canonical_json,
             proposal_hash=proposal_hash,

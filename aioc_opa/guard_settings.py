@@ -81,6 +81,12 @@ class GuardSettings:
                     f"{name} must be a DecisionPath, such as DecisionPath('aioc/tool_policy/decision')"
                 )
 
+        if self.revision_gate is not None and not callable(getattr(self.revision_gate, "accepts", None)):
+            raise ConfigurationError(
+                "revision_gate must have a method accepts(policy_revision) -> bool, such as UnsafeAnyRevision(); "
+                f"{type(self.revision_gate).__name__} has none"
+            )
+
     @property
     def gate(self) -> RevisionGate:
         """The gate in force: the configured one, else `UnsafeAnyRevision`."""

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from aioc_opa.call_request import checked_name
+from aioc_opa.call_request import SurroundingsError, checked_name, problem_of
 from aioc_opa.core.canonical_json import canonical_text
 from aioc_opa.core.engine_answer import EngineAnswer
 from aioc_opa.core.policy_question import handoff_question, principal_text, run_context_text
@@ -51,7 +51,7 @@ def begin_handoff(request: CallRequest, deadline: Deadline, settings: GuardSetti
     prepared = prepare_handoff(request.raw_arguments, to_agent_name=str(request.target), limits=settings.json_limits)
     try:
         around = request.surroundings()
-        to_agent_name = checked_name(request.target)
+        to_agent_name = checked_name("to_agent_name", request.target)
         proposal_hash = handoff_hash(around.agent_name, to_agent_name, prepared)
         body = handoff_question(
             request_id=around.request_id,
@@ -64,9 +64,9 @@ def begin_handoff(request: CallRequest, deadline: Deadline, settings: GuardSetti
             principal=None if around.principal is None else principal_text(around.principal),
         )
         if len(body) > settings.max_body_bytes:
-            raise ValueError("the question is over its cap")
+            raise SurroundingsError(f"the question has {len(body)} bytes, over max_body_bytes")
     except Exception as error:  # noqa: BLE001 - names, context or principal without a canonical form, of whatever kind
-        logger.warning("denied handoff: the policy input is invalid (%s)", type(error).__name__)
+        logger.warning("denied handoff: %s: %s", Reason.POLICY_INPUT_INVALID, problem_of(error))
         return _denied(Reason.POLICY_INPUT_INVALID, started)
     question = Question(
         args_canonical_json=prepared.payload_canonical_json,

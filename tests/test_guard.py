@@ -160,6 +160,44 @@ def test_surroundings_without_canonical_form_deny_with_policy_input_invalid(opti
     assert shop.engine.questions == []
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"run_context": {"verified": True}}, "run_context must be a RunContext, not dict"),
+        ({"principal": {"identity": CANARY}}, "principal must be a Principal, not dict"),
+        ({"agent_name": ""}, "agent_name must be a str"),
+        ({"run_context": RunContext(context={"now": {CANARY}})}, "run_context.context['now']"),
+    ],
+)
+def test_the_log_says_what_was_wrong_with_the_surroundings_and_no_value(
+    options: dict[str, Any], words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop = Shop(ScriptedEngine())
+    shop.guard.authorize("order", ORDER, **{"agent_name": "agent", **options})
+    assert words in caplog.text
+    assert CANARY not in caplog.text
+
+
+def test_a_missing_or_unknown_option_is_a_type_error_that_names_it() -> None:
+    shop = Shop(ScriptedEngine())
+    call: Any = shop.guard.call
+    handoff: Any = shop.guard.handoff
+    with pytest.raises(TypeError, match="agent_name is required"):
+        call("order", ORDER)
+    with pytest.raises(TypeError, match="unknown option 'agent'"):
+        call("order", ORDER, agent_name="agent", agent="x")
+    with pytest.raises(TypeError, match="from_agent_name is required"):
+        handoff("billing", "{}")
+    with pytest.raises(TypeError, match="unknown option 'call_id'"):
+        handoff("billing", "{}", from_agent_name="a", call_id="x")
+
+
+def test_the_log_has_the_digest_of_an_unknown_name_and_what_is_registered(caplog: pytest.LogCaptureFixture) -> None:
+    Shop(ScriptedEngine()).guard.authorize(CANARY, "{}", agent_name="agent")
+    assert "registered: order" in caplog.text
+    assert CANARY not in caplog.text
+
+
 def test_a_question_over_its_cap_is_denied() -> None:
     shop = Shop(ScriptedEngine(), max_body_bytes=600)
     assert isinstance(shop.guard.authorize("order", ORDER, agent_name="agent"), Allowed | Denied)

@@ -143,11 +143,12 @@ def test_a_guard_without_a_gate_warns_under_the_name_of_what_it_does() -> None:
     [
         {"deadline": 0}, {"deadline": -1}, {"deadline": float("nan")}, {"deadline": float("inf")}, {"deadline": "5"},
         {"deadline": 3601}, {"result_mode": "return"}, {"empty_arguments": "null"}, {"tool_path": "aioc/tool_policy/decision"},
+        {"revision_gate": "abc"}, {"revision_gate": {"abc"}},
     ],
 )  # fmt: skip
 def test_a_setting_that_cannot_be_is_refused_by_name(settings: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(settings))):
-        ToolGuard(ScriptedEngine(), revision_gate=UnsafeAnyRevision(), **settings)
+        ToolGuard(ScriptedEngine(), **{"revision_gate": UnsafeAnyRevision(), **settings})
 
 
 def test_prepare_and_export_ask_nobody(guard: ToolGuard) -> None:
