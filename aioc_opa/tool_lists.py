@@ -15,6 +15,7 @@ execution) is refused: its calls never come through a guard.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aioc_opa.core.limits import HARD_MAX_DEPTH, HARD_MAX_NODES, JsonLimits
@@ -23,8 +24,6 @@ from aioc_opa.errors import InputFileError
 from aioc_opa.tool_registry import TOOL_NAME
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from aioc_opa.core.json_value import JsonObject, JsonValue
 
 TOOL_LIST_LIMITS: Final = JsonLimits(max_bytes=16 * 1024 * 1024, max_depth=HARD_MAX_DEPTH, max_nodes=HARD_MAX_NODES)
@@ -51,12 +50,13 @@ class ToolDefinition:
     schema: JsonObject = field(repr=False)
 
 
-def read_tool_list(path: Path) -> tuple[ToolDefinition, ...]:
+def read_tool_list(path: Path | str) -> tuple[ToolDefinition, ...]:
     """The tools of the list in the file at `path`, in its order.
 
     Raises:
         InputFileError: it cannot be read, is not strict JSON, or is no tool list; the message has the place.
     """
+    path = Path(path)
     try:
         with path.open("rb") as handle:
             content = handle.read(TOOL_LIST_LIMITS.max_bytes + 1)

@@ -112,3 +112,4 @@ def test_what_was_read_can_be_written_again(tmp_path: Path) -> None:
     path = tmp_path / "tools.json"
     path.write_text(json.dumps([MCP]))
     assert read_tool_list(path)[0].schema == SCHEMA
+    assert read_tool_list(str(path)) == read_tool_list(path)

@@ -77,7 +77,7 @@ class EmbeddedEngine:
     """The embedded engine, sync and async. Thread-safe.
 
     Args:
-        policy: a loaded policy, or the folder or bundle to load.
+        policy: a loaded policy, or the path of the folder or bundle to load.
         unsafe_without_load_checks: take policies on which this engine is known to answer otherwise than OPA.
             For finding out how it differs; logs a warning.
 
@@ -87,8 +87,8 @@ class EmbeddedEngine:
             message names file, line, what is wrong and the cure.
     """
 
-    def __init__(self, policy: LoadedPolicy | Path, *, unsafe_without_load_checks: bool = False) -> None:
-        loaded = load_policy(policy) if isinstance(policy, Path) else policy
+    def __init__(self, policy: LoadedPolicy | Path | str, *, unsafe_without_load_checks: bool = False) -> None:
+        loaded = load_policy(Path(policy)) if isinstance(policy, (str, Path)) else policy
         self._owner: Final = _Owner()
         weakref.finalize(self, self._owner.close).atexit = False
         self._unsafe: Final = unsafe_without_load_checks

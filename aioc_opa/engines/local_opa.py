@@ -62,7 +62,7 @@ class LocalOpaEngine:
 
     def __init__(
         self,
-        policy: LoadedPolicy | Path,
+        policy: LoadedPolicy | Path | str,
         *,
         opa_binary: Path | None = None,
         verification: BundleVerification | None = None,
@@ -73,7 +73,8 @@ class LocalOpaEngine:
         if not decision_paths:
             raise EngineConfigurationError("decision_paths is empty: this engine would answer nothing")
         self.binary: Final[OpaBinary] = find_opa_binary(opa_binary)
-        loaded = load(policy, binary=self.binary, verification=verification)
+        source = Path(policy) if isinstance(policy, str) else policy
+        loaded = load(source, binary=self.binary, verification=verification)
         self.policy_revision: Final = canonical_text({BUNDLE: loaded.revision})
         staging = Staging(loaded, decision_paths)
         place = private_folder(folder)

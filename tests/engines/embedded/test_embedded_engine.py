@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,6 @@ from aioc_opa.engines.embedded import EmbeddedEngine
 from aioc_opa.engines.protocol import AsyncEngine, DecisionPath, Engine
 from aioc_opa.errors import PolicyLoadError
 from tests.engines.embedded.policies import ask, body, policy
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DECISION = 'decision := {"code": input.code}\n'
 
@@ -152,8 +150,9 @@ def test_data_that_the_engine_cannot_take_is_refused() -> None:
         EmbeddedEngine(policy(DECISION, data={"deep": deep}))
 
 
-def test_a_policy_may_be_a_folder(repository: Path) -> None:
-    engine = EmbeddedEngine(repository / "rego")
+@pytest.mark.parametrize("kind", [Path, str])
+def test_a_policy_may_be_the_path_of_a_folder(repository: Path, kind: type[Path | str]) -> None:
+    engine = EmbeddedEngine(kind(repository / "rego"))
     assert engine.evaluate(DecisionPath("aioc/nothing/decision"), body({}), Deadline.after(30)).result is UNDEFINED
 
 

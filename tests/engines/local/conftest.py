@@ -107,7 +107,7 @@ def ask(engine: LocalOpaEngine, method: str, target: str, body: bytes | None = N
 def start(opa_binary: Path) -> Iterator[Callable[..., LocalOpaEngine]]:
     engines: list[LocalOpaEngine] = []
 
-    def start(loaded: LoadedPolicy | Path | None = None, **options: Any) -> LocalOpaEngine:
+    def start(loaded: LoadedPolicy | Path | str | None = None, **options: Any) -> LocalOpaEngine:
         engine = LocalOpaEngine(loaded or policy(), opa_binary=opa_binary, **options)
         engines.append(engine)
         return engine

@@ -284,7 +284,7 @@ def test_a_folder_is_loaded_by_the_loader(start: Start, tmp_path: Path) -> None:
     (place / "a_test.rego").write_text("package acme_test\n\nimport future.keywords.not\n\ntest_a if true\n")
     (place / "notes.json").write_text('{"not": "data"}')
     (tmp_path / "data.json").write_text('{"limits": {"refund": 3}}')
-    engine = start(tmp_path, decision_paths=[DecisionPath("acme/answer"), DecisionPath("not")])
+    engine = start(str(tmp_path), decision_paths=[DecisionPath("acme/answer"), DecisionPath("not")])
     assert engine.evaluate(DecisionPath("acme/answer"), QUESTION, deadline()).result == 42
     assert engine.evaluate(DecisionPath("not"), QUESTION, deadline()).result is UNDEFINED
     assert sorted(path.name for path in (folder(engine) / "local" / "acme").iterdir()) == ["a.rego"]
