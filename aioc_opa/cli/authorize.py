@@ -9,8 +9,8 @@ import typer
 
 from aioc_opa.cli import logs
 from aioc_opa.cli.call_document import call_document
-from aioc_opa.cli.deciding import Decider
-from aioc_opa.cli.decision_document import Document, verdict
+from aioc_opa.cli.deciding import ANY_REVISION, Decider
+from aioc_opa.cli.decision_document import ENGINE_FAULTS, Document, verdict
 from aioc_opa.cli.engine_options import (
     DEFAULT_PATH,
     CaFileOption,
@@ -121,8 +121,12 @@ def authorize(
         say(json_line(document))
     else:
         _print(document)
+    warn(ANY_REVISION)
     if differ:
         warn("the engines differ: " + differing(document))
+    if any(each["reason"] in ENGINE_FAULTS for each in document.get("verdicts", [document])):
+        warn(where_to_look(verbose=verbose))
+    if differ:
         raise typer.Exit(int(ExitStatus.DIFFERENT))
     raise typer.Exit(int(OF_OUTCOME[document["outcome"]]))
 
@@ -130,6 +134,14 @@ def authorize(
 def differing(document: Document) -> str:
     """What each engine said, for people."""
     return "; ".join(f"{shown(each['engine'])} says {shown(verdict(each))}" for each in document["verdicts"])
+
+
+def where_to_look(*, verbose: bool) -> str:
+    """What helps when no engine decided. The codes say no more, for an engine's words hold argument values."""
+    doctor = "`aioc-opa doctor` with the same options"
+    if verbose:
+        return f"no engine decided this: see the log above, or run {doctor}"
+    return f"no engine decided this: run again with --verbose for what the engine said, or {doctor}"
 
 
 def _print(document: Document) -> None:

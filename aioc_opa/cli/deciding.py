@@ -6,7 +6,6 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from aioc_opa.cli.decision_document import Document, of_both, of_invalid_arguments, of_outcome
-from aioc_opa.cli.terminal import warn
 from aioc_opa.errors import InputFileError, ToolArgumentsValidationError, ToolRegistrationError
 from aioc_opa.guard import ToolGuard
 from aioc_opa.revision_gate import UnsafeAnyRevision
@@ -73,7 +72,6 @@ class Decider:
         self._deadline = deadline
         self._guards: dict[str | None, list[ToolGuard]] = {}
         self._of_version(None)
-        warn(ANY_REVISION)
 
     def decide(self, call: CallDocument) -> tuple[Document, bool]:
         """The document of `call`, and whether the engines differ.

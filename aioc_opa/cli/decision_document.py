@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from aioc_opa.core.reasons import Reason
 from aioc_opa.models.outcome import Allowed, Denied, Outcome, Suspended
 
 if TYPE_CHECKING:
@@ -16,6 +17,19 @@ Document = dict[str, Any]
 
 ENGINES_DIFFER: Final = "engines_differ"
 """`reason` of the document that stands for two verdicts; never a code of the contract."""
+
+ENGINE_FAULTS: Final = frozenset(
+    {
+        Reason.POLICY_UNDEFINED,
+        Reason.POLICY_MALFORMED_DECISION,
+        Reason.POLICY_BINDING_MISMATCH,
+        Reason.POLICY_EVALUATION_ERROR,
+        Reason.POLICY_UNAVAILABLE,
+        Reason.POLICY_TIMEOUT,
+        Reason.POLICY_REVISION_REJECTED,
+    }
+)
+"""Reasons of a denial that says nothing about the call: no engine decided it."""
 
 _COMPARED: Final = ("outcome", "stage", "reason", "reasons", "publicReason", "approval")
 

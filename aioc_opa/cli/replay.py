@@ -10,9 +10,9 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from aioc_opa.cli import logs
-from aioc_opa.cli.authorize import JsonOption, VerboseOption, differing
+from aioc_opa.cli.authorize import JsonOption, VerboseOption, differing, where_to_look
 from aioc_opa.cli.call_document import CallDocument, call_document, text_at
-from aioc_opa.cli.deciding import Decider
+from aioc_opa.cli.deciding import ANY_REVISION, Decider
 from aioc_opa.cli.engine_options import (
     DEFAULT_PATH,
     CaFileOption,
@@ -127,8 +127,10 @@ def replay(
         say(json_line(summary.document()))
     else:
         summary.print()
+    warn(ANY_REVISION)
     if summary.runtime:
-        warn(f"{summary.runtime} calls were denied by the runtime, not by policy; see the reasons, or use --verbose")
+        warn(f"{summary.runtime} calls were denied by the runtime, not by policy; see the reasons")
+        warn(where_to_look(verbose=verbose))
     raise typer.Exit(int(ExitStatus.DIFFERENT if summary.failed else ExitStatus.OK))
 
 

@@ -8,29 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.table import Table
 
-from aioc_opa.cli.decision_document import ENGINES_DIFFER
+from aioc_opa.cli.decision_document import ENGINE_FAULTS, ENGINES_DIFFER
 from aioc_opa.cli.exit_status import OF_OUTCOME
 from aioc_opa.cli.terminal import cell, shown, stdout_console
-from aioc_opa.core.reasons import RESERVED, Reason
+from aioc_opa.core.reasons import RESERVED
 
 if TYPE_CHECKING:
     from aioc_opa.cli.decision_document import Document
     from aioc_opa.cli.expectations import Comparison, Difference, Expected
 
 OUTCOMES: Final = tuple(OF_OUTCOME)
-
-ENGINE_FAULTS: Final = frozenset(
-    {
-        Reason.POLICY_UNDEFINED,
-        Reason.POLICY_MALFORMED_DECISION,
-        Reason.POLICY_BINDING_MISMATCH,
-        Reason.POLICY_EVALUATION_ERROR,
-        Reason.POLICY_UNAVAILABLE,
-        Reason.POLICY_TIMEOUT,
-        Reason.POLICY_REVISION_REJECTED,
-    }
-)
-"""Reasons of a denial that says nothing about the call: no engine decided it."""
 
 
 @dataclass(slots=True)

@@ -42,7 +42,8 @@ def test_allow_is_exit_0_and_one_whole_document(decide: Command) -> None:
     assert found["engine"].startswith("opa 1.")
     assert found["publicReason"] is None
     assert found["durationMs"] > 0
-    assert "UnsafeAnyRevision" in ran.err
+    assert ran.err.count("UnsafeAnyRevision") == 1
+    assert "--verbose" not in ran.err
 
 
 def test_deny_is_exit_10_with_all_codes(decide: Command) -> None:
@@ -119,6 +120,9 @@ def test_what_policy_does_not_decide_is_denied_by_the_runtime(decide: Command, d
     ran = decide(document)
     assert ran.status == 10
     assert (ran.document["reason"], ran.document["reasons"], ran.document["stage"]) == (reason, [], "policy")
+    assert "run again with --verbose" in ran.err.splitlines()[-1]
+    assert "`aioc-opa doctor` with the same options" in ran.err.splitlines()[-1]
+    assert "see the log above" in decide(document, "--verbose").err.splitlines()[-1]
 
 
 def test_an_engine_that_is_not_there_denies(aioc: Command, files: Files) -> None:
