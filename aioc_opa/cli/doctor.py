@@ -34,8 +34,10 @@ from aioc_opa.cli.exit_status import ExitStatus
 from aioc_opa.cli.terminal import json_line, say, shown
 from aioc_opa.engines.embedded_runtime import installed_version, load_regorus
 from aioc_opa.engines.opa_binary import find_opa_binary
-from aioc_opa.errors import ConfigurationError
+from aioc_opa.errors import ConfigurationError, PolicyLoadError
 from aioc_opa.guard_settings import DEFAULT_DEADLINE_SECONDS
+from aioc_opa.packs.policy_folder import load_policy
+from aioc_opa.packs.routes import has_routes, route_source
 from aioc_opa.tool_lists import ToolDefinition, read_tool_list
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ HELP: Final = """Say what is installed, which engines can decide, and whether th
 
 With --policy or --opa, each engine is asked for a probe decision about a tool that nobody owns: a sound policy denies
 it, in a decision that echoes the question. A misspelt --path, a policy that is not loaded and a policy that allows
-anything are found that way.
+anything are found that way. With --tools, so are tools that no pack of the policy owns.
 
 \b
 Exit status: 0 all that was looked at works; 1 something does not; 2 wrong usage; 3 a file is not what it should be.
@@ -153,6 +155,25 @@ def _set_up(
     yield Finding("policy revision", None, ANY_REVISION)
     tools = "none given (--tools)" if definitions is _STAND_IN else f"{len(definitions)} compiled"
     yield Finding("tools", None if definitions is _STAND_IN else True, tools)
+    if definitions is not _STAND_IN and options.policy is not None:
+        yield from _owners(options.policy, definitions)
+
+
+def _owners(policy: Path, definitions: tuple[ToolDefinition, ...]) -> Iterator[Finding]:
+    """Tools that a policy of the library can never allow: only a tool's owner allows it (design 5)."""
+    try:
+        loaded = load_policy(policy)
+    except PolicyLoadError:
+        return  # said already, for the engine
+    if not has_routes(loaded.modules):
+        return
+    owners = route_source(str(policy), loaded.modules, loaded.data).owners
+    unowned = [tool.name for tool in definitions if tool.name not in owners]
+    if not unowned:
+        yield Finding("owners", ok=True, text="every tool has a pack that owns it")
+    for name in unowned:
+        text = f"no owner: {name}: every call of it is denied; `aioc-opa new pack NAME --tool {name}`"
+        yield Finding("owners", ok=False, text=text)
 
 
 def _one_by_one(options: EngineOptions) -> Iterator[EngineOptions]:

@@ -76,6 +76,19 @@ def test_doctor_asks_each_engine_for_a_probe(aioc: Command, files: Files, opa: s
     assert topics["tools"] is None
 
 
+def test_doctor_names_the_tools_that_no_pack_owns(aioc: Command, files: Files, rego: Path) -> None:
+    options = ["doctor", "--policy", str(rego), "--engine", "embedded", "--tools"]
+    unowned = aioc(*options, files.tools)
+    assert unowned.status == 1
+    assert "no owner: pay: every call of it is denied; `aioc-opa new pack NAME --tool pay`" in unowned.out
+    assert aioc("new", "pack", "payments", "--tool", "pay", "--policy", str(rego)).status == 0
+    owned = aioc(*options, files.tools)
+    assert owned.status == 0
+    assert "every tool has a pack that owns it" in owned.out
+    (rego / "aioc" / "routes" / "routes.rego").unlink()
+    assert "owner" not in aioc(*options, files.tools).out
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
