@@ -7,9 +7,9 @@ The forms, told apart entry by entry by the key that holds the schema::
     OpenAI       {"type": "function", "name", "description"?, "parameters"?}
     Anthropic    {"name", "description"?, "input_schema"}
 
-A list is a JSON array, or an object that holds it under ``tools`` (MCP's ``tools/list`` result). Keys that do not
-matter here (``title``, ``strict``, ``annotations``, …) are passed over. A tool that its provider runs (web search, code
-execution) is refused: its calls never come through a guard.
+A list is a JSON array, or an object that holds it under ``tools`` (MCP's ``tools/list`` result), or the JSON-RPC
+response with that result. Keys that do not matter here (``title``, ``strict``, ``annotations``, …) are passed over. A
+tool that its provider runs (web search, code execution) is refused: its calls never come through a guard.
 """
 
 from __future__ import annotations
@@ -80,11 +80,7 @@ def parse_tool_list(value: JsonValue, *, source: str) -> tuple[ToolDefinition, .
     Raises:
         InputFileError: it is no tool list; the message has the place.
     """
-    entries, place = value, "$"
-    if type(value) is dict:
-        if value.get("nextCursor") is not None:
-            raise InputFileError(f"{source}: $.nextCursor: only one page of a longer list; join all pages in one file")
-        entries, place = value.get("tools"), "$.tools"
+    entries, place = _entries(value, source)
     if type(entries) is not list:
         raise InputFileError(f"{source}: {place}: expected an array of tools (MCP, OpenAI or Anthropic)")
     if not entries:
@@ -102,6 +98,26 @@ def parse_tool_list(value: JsonValue, *, source: str) -> tuple[ToolDefinition, .
             )
         tools.append(tool)
     return tuple(tools)
+
+
+def _entries(value: JsonValue, source: str) -> tuple[JsonValue, str]:
+    """What should be the array of tools, and its place."""
+    if type(value) is not dict:
+        return value, "$"
+    if "mcpServers" in value:
+        raise InputFileError(
+            f"{source}: $.mcpServers: this is a client's configuration, not a tool list; save what the servers answer"
+            " to tools/list"
+        )
+    listed, place = value, "$"
+    result = value.get("result")
+    if "tools" not in value and type(result) is dict:
+        listed, place = result, "$.result"  # a whole JSON-RPC response
+    if listed.get("nextCursor") is not None:
+        raise InputFileError(
+            f"{source}: {place}.nextCursor: only one page of a longer list; join all pages in one file"
+        )
+    return listed.get("tools"), f"{place}.tools"
 
 
 def _definition(entry: JsonValue, here: str) -> ToolDefinition:
