@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -42,6 +43,8 @@ def in_child(action: object) -> int:
 
 
 def main(opa: Path, mode: str) -> None:
+    # A shell that starts its jobs in the background hands down an ignored SIGINT, which a test here sends.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     engines: list[LocalOpaEngine] = []
 
     def build() -> None:

@@ -57,7 +57,7 @@ def test_no_orphan_when_the_application_is_killed(
         found = first_line(running)
         assert is_running(found["opa"])
         running.send_signal(number)
-        running.wait()
+        running.wait(timeout=60)
         until(lambda: all_gone(found), f"the end of opa after {number.name}")
 
 
@@ -66,7 +66,7 @@ def test_no_orphan_when_a_fork_outlives_the_killed_application(opa_binary: Path,
         found = first_line(running)
         try:
             running.kill()
-            running.wait()
+            running.wait(timeout=60)
             until(lambda: all_gone(found), "the end of opa")
             assert is_running(found["child"])
         finally:
@@ -77,7 +77,7 @@ def test_no_orphan_when_a_fork_outlives_the_killed_application(opa_binary: Path,
 def test_no_orphan_when_the_application_ends_without_closing(opa_binary: Path, repository: Path, mode: str) -> None:
     with application(opa_binary, repository, mode) as running:
         found = first_line(running)
-        assert running.wait() == (0 if mode == "end" else 1)
+        assert running.wait(timeout=60) == (0 if mode == "end" else 1)
         until(lambda: all_gone(found), "the end of opa")
 
 
