@@ -51,7 +51,7 @@ unit: .venv/.dev .opa/$(OPA_VERSION)/path ## pytest with branch coverage
 
 fuzz: .venv/.dev .opa/$(OPA_VERSION)/path ## 200,000 inputs to the decoder, 200,000 verdicts on both engines
 	AIOC_OPA_BIN=$$(cat .opa/$(OPA_VERSION)/path) AIOC_FUZZ_EXAMPLES=200000 AIOC_FUZZ_VERDICTS=200000 \
-	  $(BIN)/pytest -m 'fuzz' tests
+	  $(BIN)/pytest -m 'fuzz' -o timeout=0 tests
 
 conformance: .venv/.dev .opa/$(OPA_VERSION)/path ## OPA's own evaluation suite on the embedded engine
 	AIOC_OPA_BIN=$$(cat .opa/$(OPA_VERSION)/path) $(BIN)/python -m tests.conformance
