@@ -24,6 +24,10 @@ class CommandGroup(TyperGroup):
         """As typer does, with errors reported."""
         try:
             return super().invoke(ctx)
+        except typer.BadParameter as error:
+            # Of the library that converts choices: it means nothing to a reader.
+            error.message = error.message.removeprefix("Value error, ")
+            raise
         except AiocOpaError as error:
             raise _reported(error, ExitStatus.UNUSABLE) from None
 

@@ -39,6 +39,13 @@ _KEYS: Final = (
     "principal",
 )
 
+_OTHER_NAMES: Final = {
+    "agentName": ("agent",),
+    "toolName": ("tool", "name", "function"),
+    "rawArguments": ("args", "rawargs", "input", "parameters", "params"),
+}
+"""What other formats call these, folded; looked for only where the key itself is missing."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallDocument:
@@ -91,6 +98,8 @@ def text_at(document: JsonDocument, key: str) -> str:
         InputFileError: there is none, or it is empty.
     """
     found = document.value.get(key)
+    if key not in document.value and (other := _other_name(document, key)):
+        raise InputFileError(f"{document.source}: $.{key}: missing; `{other}` is not known")
     if type(found) is not str or not found:
         raise InputFileError(f"{document.source}: $.{key}: expected a string that is not empty")
     return found
@@ -105,6 +114,11 @@ def _turn(document: JsonDocument) -> int:
 
 def _arguments(document: JsonDocument) -> str | JsonObject:
     value, source = document.value, document.source
+    if not {"rawArguments", "arguments"} & value.keys() and (other := _other_name(document, "rawArguments")):
+        raise InputFileError(
+            f"{source}: $: `{other}` is not known; give exactly one of rawArguments (the provider's string) and"
+            " arguments (a decoded object)"
+        )
     if ("rawArguments" in value) == ("arguments" in value):
         raise InputFileError(
             f"{source}: $: give exactly one of rawArguments (the provider's string) and arguments (a decoded object)"
@@ -128,7 +142,14 @@ def _model(model: type[Model], value: JsonValue, place: str) -> Model:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         inner = "".join(f".{part}" for part in first["loc"])
+        if model is RunContext and first["type"] == "extra_forbidden":
+            raise InputFileError(f"{place}{inner}: not known here; put it under runContext.context") from None
         raise InputFileError(f"{place}{inner}: {first['msg']}") from None
+
+
+def _other_name(document: JsonDocument, key: str) -> str | None:
+    """The author's key that stands where `key` is missing."""
+    return next((given for given in document.value if _folded(given) in _OTHER_NAMES.get(key, ())), None)
 
 
 def _folded(key: str) -> str:

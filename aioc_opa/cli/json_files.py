@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from aioc_opa.core.limits import HARD_MAX_DEPTH, HARD_MAX_NODES, JsonLimits
-from aioc_opa.core.strict_json import StrictJsonError, decode_object
+from aioc_opa.core.strict_json import StrictJsonError, decode
 from aioc_opa.errors import InputFileError
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ FILE_LIMITS: Final = JsonLimits(max_bytes=64 * 1024 * 1024, max_depth=HARD_MAX_D
 """Of one document, or of one line of a JSON Lines file."""
 
 STDIN: Final = "-"
+
+_ONE_A_LINE: Final = "; this file has one JSON object per line"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def read_lines(path: Path) -> Iterator[JsonDocument]:
             number += 1
             if line.strip():
                 source = f"{path}, line {number}"
-                yield JsonDocument(_decode(line.rstrip(b"\r\n"), source), source)
+                yield JsonDocument(_decode(line.rstrip(b"\r\n"), source, hint=_ONE_A_LINE), source)
 
 
 def count_lines(path: Path) -> int:
@@ -102,12 +104,15 @@ def _unreadable(path: Path, error: Exception) -> InputFileError:
     return InputFileError(f"{path}: cannot be read: {reason or type(error).__name__}")
 
 
-def _decode(content: bytes, source: str) -> JsonObject:
+def _decode(content: bytes, source: str, *, hint: str = "") -> JsonObject:
     try:
-        return decode_object(content, FILE_LIMITS)
+        value = decode(content, FILE_LIMITS)
     except StrictJsonError as error:
         at = "" if error.offset is None else f" at character {error.offset}"
         place = "".join(f"[{part!r}]" for part in error.path)
         raise InputFileError(
-            f"{source}: not a strict JSON object{at}: ${place}: {error.message} ({error.code})"
+            f"{source}: not a strict JSON object{at}: ${place}: {error.message} ({error.code}){hint}"
         ) from None
+    if type(value) is not dict:
+        raise InputFileError(f"{source}: $: the top level must be an object (not_an_object){hint}")
+    return value

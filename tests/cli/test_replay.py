@@ -178,6 +178,8 @@ def test_a_named_reason_of_the_policy_is_compared(replay: Command) -> None:
         ("\n\n", None, "no call in it"),
         ('{"id":"a"}\n{', None, "line 1: $.agentName"),
         ("{\n", None, "line 1: not a strict JSON object"),
+        ('{\n  "id": "a"\n}\n', None, "(unexpected_end); this file has one JSON object per line"),
+        ("[]\n", None, "line 1: $: the top level must be an object (not_an_object); this file has one JSON object per"),
         (json.dumps(call()) + "\n", None, "line 1: $.id: expected a string"),
         (json.dumps(CALLS[0]) + "\n" + json.dumps(CALLS[0]) + "\n", None, "line 2: $.id: an earlier line has this id"),
         (json.dumps(CALLS[0]), "", "no expectation in it"),
