@@ -34,7 +34,7 @@ from aioc_opa.cli.exit_status import ExitStatus
 from aioc_opa.cli.terminal import json_line, say, shown
 from aioc_opa.engines.embedded_runtime import installed_version, load_regorus
 from aioc_opa.engines.opa_binary import find_opa_binary
-from aioc_opa.errors import ConfigurationError, PolicyLoadError
+from aioc_opa.errors import ConfigurationError, InputFileError, PolicyLoadError
 from aioc_opa.guard_settings import DEFAULT_DEADLINE_SECONDS
 from aioc_opa.packs.policy_folder import load_policy
 from aioc_opa.packs.routes import has_routes, route_source
@@ -107,6 +107,8 @@ def doctor(
             client_key_file=client_key_file,
             path=path,
         )
+    if policy is not None and not policy.exists():
+        raise InputFileError(f"{policy}: no such policy folder or bundle")
     definitions = _STAND_IN if tools is None else read_tool_list(tools)
     findings = [_package(), _embedded(), _opa_binary(), *_set_up(options, definitions, deadline)]
     if json:
@@ -115,7 +117,10 @@ def doctor(
         width = max(len(each.topic) for each in findings) + 2
         for each in findings:
             mark = {True: "ok", False: "FAILS", None: "-"}[each.ok]
-            say(f"{mark:6}{each.topic:{width}}{shown(each.text, longest=4000)}")
+            first, *more = (shown(line, longest=4000) for line in each.text.expandtabs(4).split("\n"))
+            say(f"{mark:6}{each.topic:{width}}{first}")
+            for line in more:
+                say(f"{'':{6 + width}}{line}")
     failed = any(each.ok is False for each in findings)
     raise typer.Exit(int(ExitStatus.DIFFERENT if failed else ExitStatus.OK))
 

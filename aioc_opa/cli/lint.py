@@ -47,5 +47,6 @@ def lint(
     else:
         for finding in findings:
             say(shown(finding, longest=2000))
-        say(f"{len(findings)} findings" if findings else f"{shown(folder)}: clean")
+        count = "1 finding" if len(findings) == 1 else f"{len(findings)} findings"
+        say(count if findings else f"{shown(folder)}: clean")
     raise typer.Exit(int(ExitStatus.DIFFERENT if exit_code(findings) else ExitStatus.OK))

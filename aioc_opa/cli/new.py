@@ -10,7 +10,7 @@ import typer
 from aioc_opa.cli import logs
 from aioc_opa.cli.app import add, make_app
 from aioc_opa.cli.routes import DEFAULT_FOLDER
-from aioc_opa.cli.terminal import say, shown
+from aioc_opa.cli.terminal import say, shown, warn
 from aioc_opa.packs.scaffolding import new_pack
 from aioc_opa.packs.starter import new_policy
 
@@ -50,6 +50,7 @@ def policy(
     logs.configure(verbose=False)
     for path in new_policy(folder):
         say(shown(path))
+    warn(f"next: aioc-opa new pack NAME --policy {shown(folder)} --tool TOOL; until a pack owns a tool it is denied")
 
 
 def pack(

@@ -10,6 +10,7 @@ import typer
 from aioc_opa.cli import logs
 from aioc_opa.cli.exit_status import ExitStatus
 from aioc_opa.cli.terminal import say, shown, warn
+from aioc_opa.errors import InputFileError
 from aioc_opa.packs.routes import ROUTES_FILE
 from aioc_opa.packs.routes_file import routes_are_current, write_routes
 
@@ -37,6 +38,8 @@ def routes(
 ) -> None:
     """The command; see `HELP`."""
     logs.configure(verbose=False)
+    if not folder.exists():
+        raise InputFileError(f"{folder}: no such folder")
     file = shown(folder / ROUTES_FILE)
     if not check:
         say(f"{file}: {'written' if write_routes(folder) else 'current'}")

@@ -12,7 +12,8 @@ from aioc_opa.cli import logs
 from aioc_opa.cli.engine_options import DataOption
 from aioc_opa.cli.json_files import read_object
 from aioc_opa.cli.terminal import say, shown
-from aioc_opa.engines.local_server import DEFAULT_ADDRESS, LocalOpaServer
+from aioc_opa.engines.local_server import DEFAULT_ADDRESS, LocalOpaServer, loopback_address
+from aioc_opa.errors import EngineConfigurationError
 from aioc_opa.packs.policy_folder import load_policy
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ It answers what the policy's package system.authz allows (in rego/: the two deci
 decision to standard error as package system.log masks it. Policies are read once, at the start. Ctrl-C stops it.
 
 \b
-Exit status: 0 stopped; 2 wrong usage; 3 the policy, the address or the opa cannot be used.
+Exit status: 0 stopped; 2 wrong usage; 3 the policy or the opa cannot be used, or the address is taken.
 
 \b
 Examples:
@@ -44,6 +45,10 @@ def serve(
 ) -> None:
     """The command; see `HELP`."""
     logs.configure(verbose=False)
+    try:
+        loopback_address(addr)
+    except EngineConfigurationError as error:
+        raise typer.BadParameter(f"--addr: {error}") from None
     loaded = load_policy(policy, extra_data=None if data is None else read_object(data).value)
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:

@@ -89,6 +89,23 @@ def test_doctor_names_the_tools_that_no_pack_owns(aioc: Command, files: Files, r
     assert "owner" not in aioc(*options, files.tools).out
 
 
+def test_doctor_of_a_policy_that_is_not_there_is_exit_3(aioc: Command, files: Files) -> None:
+    found = aioc("doctor", "--policy", str(files.folder / "nope"), "--engine", "embedded")
+    assert (found.status, found.out) == (3, "")
+    assert "no such policy folder or bundle" in found.err
+
+
+def test_doctor_indents_what_an_engine_says_in_several_lines(aioc: Command, files: Files) -> None:
+    Path(files.policy, "cases", "cases.rego").write_text("package cases\n\ndecision := {\n\t1: ]\n}\n")
+    found = aioc("doctor", "--policy", files.policy, "--engine", "embedded")
+    assert found.status == 1
+    assert "\\u000a" not in found.out
+    assert "\\u0009" not in found.out
+    lines = found.out.splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("FAILS"))
+    assert lines[start + 1].startswith(" " * lines[0].index("0.1"))
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -302,40 +319,23 @@ def test_stale_routes_are_exit_1_under_check_and_are_written_else(aioc: Command,
     assert "stale; run: aioc-opa routes" in stale.err
     assert aioc("routes", str(rego)).out.endswith("written\n")
     assert routes.read_text() == before
-    assert aioc("routes", str(rego / "nowhere")).status == 3
-
-
-TINY = """# METADATA
-# title: Cases
-# description: A policy of one rule.
-package cases
-
-import future.keywords.not
-
-# METADATA
-# title: The answer
-answer := 1
-"""
-
-TINY_TEST = """package cases_test
-
-import data.cases
-import future.keywords.not
-
-test_answer if cases.answer == 1
-"""
+    missing = aioc("routes", str(rego / "nowhere"))
+    assert (missing.status, "no such folder" in missing.err) == (3, True)
 
 
 def test_lint_says_what_it_found(aioc: Command, rego: Path, opa_binary: Path) -> None:
-    tiny = rego.parent / "tiny"
-    (tiny / "cases").mkdir(parents=True)
-    (tiny / "cases" / "cases.rego").write_text(TINY)
-    (tiny / "cases" / "cases_test.rego").write_text(TINY_TEST)
-    fine = aioc("lint", str(tiny), "--opa-binary", str(opa_binary))
-    assert (fine.status, fine.out) == (0, f"{tiny}: clean\n")
+    started = rego.parent / "started"
+    made = aioc("new", "policy", str(started))
+    assert made.status == 0
+    assert f"next: aioc-opa new pack NAME --policy {started} --tool TOOL" in made.err
+    fine = aioc("lint", str(started), "--opa-binary", str(opa_binary))
+    assert (fine.status, fine.out) == (0, f"{started}: clean\n")
     (rego / "aioc" / "packs" / "airline" / "extra.json").write_text("{}")
     found = aioc("lint", str(rego))
     assert found.status == 1
     assert "extra.json:1: data-file-name" in found.out
+    assert found.out.endswith("\n1 finding\n")
     assert aioc("lint", str(rego / "nowhere")).status == 3
+    no_policy = aioc("lint", str(rego / "aioc"))
+    assert (no_policy.status, "start with `aioc-opa new policy`" in no_policy.err) == (3, True)
     assert aioc("lint", str(rego), "--opa-binary", "opa").status == 3

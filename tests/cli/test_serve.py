@@ -54,11 +54,13 @@ def test_it_serves_until_it_is_told_to_stop(
 
 
 def test_what_cannot_be_served_is_said_in_a_line(opa_binary: Path, repository: Path, tmp_path: Path) -> None:
-    for arguments, said in (
-        (("--policy", tmp_path / "gone"), "no such policy folder"),
-        (("--policy", repository / "rego", "--addr", "0.0.0.0:8181"), "not a loopback address"),
+    for arguments, said, status in (
+        (("--policy", tmp_path / "gone"), "no such policy folder", 3),
+        (("--policy", repository / "rego", "--addr", "0.0.0.0:8181"), "not a loopback address", 2),
+        (("--policy", repository / "rego", "--addr", "9191"), "is not an address and port such as 127.0.0.1:8181", 2),
     ):
-        out, err = serve(opa_binary, *arguments).communicate(timeout=60)
-        assert out == ""
+        running = serve(opa_binary, *arguments)
+        out, err = running.communicate(timeout=60)
+        assert (out, running.returncode) == ("", status)
         assert said in err
         assert "Traceback" not in err
