@@ -13,6 +13,7 @@ from aioc_opa.errors import PolicyLoadError
 from aioc_opa.packs.data_documents import decode_document
 from aioc_opa.packs.names import is_pack_name, is_tool_name
 from aioc_opa.packs.pack_manifest import DEFAULT_PACK
+from aioc_opa.packs.policy_root import check_is_policy
 from aioc_opa.packs.routes import ROUTES_FILE
 from aioc_opa.packs.routes_file import write_routes
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from aioc_opa.core.json_value import JsonObject, JsonValue
 
 _OWNERS: Final = "aioc/owners/data.json"
-_LIBRARY: Final = "aioc/tool_policy/tool_policy.rego"
 _TEMPLATES: Final = {"pack.rego": "{pack}.rego", "pack_test.rego": "{pack}_test.rego", "README.md": "README.md"}
 
 
@@ -49,8 +49,7 @@ def new_pack(name: str, policy_dir: Path, *, tool: str | None = None) -> list[Pa
         )
     if not is_tool_name(tool):
         raise PolicyLoadError(f"{tool!r}: a tool's name is 1 to 128 of A-Z a-z 0-9 _ . : / -")
-    if not (policy_dir / _LIBRARY).is_file():
-        raise PolicyLoadError(f"{policy_dir}: holds no {_LIBRARY}; start with `aioc-opa new policy`")
+    check_is_policy(policy_dir)
     if folder.exists():
         raise PolicyLoadError(f"{folder}: is there already")
     owners = _owners(policy_dir)

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from aioc_opa.errors import PolicyLoadError
-from aioc_opa.packs.lint.finding import Finding
+from aioc_opa.packs.lint.opa_errors import check_policy, error_findings
 from aioc_opa.packs.lint.rego_tree import Node, Reference, line_of, path_of, references
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from aioc_opa.core.json_value import JsonObject
+    from aioc_opa.packs.lint.finding import Finding
     from aioc_opa.packs.pack_manifest import PackManifest
 
 _SECONDS: Final = 60
@@ -104,6 +105,7 @@ class LintedPolicy:
     Attributes:
         root: the policy folder.
         modules: parsed, by file.
+        annotations_read: whether the next two are known.
         annotated: places, as (file, line of the rule), that METADATA with words stands above.
         annotated_packages: packages that METADATA describes, in one of their files.
         data: merged data; None when it is refused.
@@ -113,6 +115,7 @@ class LintedPolicy:
 
     root: Path
     modules: dict[str, Module] = field(default_factory=dict)
+    annotations_read: bool = True
     annotated: set[tuple[str, int]] = field(default_factory=set)
     annotated_packages: set[tuple[str, ...]] = field(default_factory=set)
     data: JsonObject | None = None
@@ -161,21 +164,31 @@ def parse_modules(policy: LintedPolicy, opa_binary: Path) -> None:
         outputs = list(pool.map(parse, files))
     for file, output in zip(files, outputs, strict=True):
         if output.returncode != 0:
-            lines = output.stderr.strip().splitlines() or ["it cannot be parsed"]
-            policy.findings.append(Finding(file, 1, "parse-error", lines[-1].strip(), "run `opa check` on it"))
+            found = error_findings(output, policy.root, "parse-error", "write what Rego can read", file=file)
+            policy.findings.extend(found)
             continue
         tree = json.loads(output.stdout)
         package = tuple(str(part["value"]) for part in tree["package"]["path"][1:])
         policy.modules[file] = Module(file, tree, package)
 
 
+def check_modules(policy: LintedPolicy, opa_binary: Path) -> None:
+    """What does not compile becomes a finding: OPA refuses the whole policy for it."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return run_opa(opa_binary, *arguments, cwd=policy.root)
+
+    policy.findings.extend(check_policy(policy.root, run, _SKIPPED))
+
+
 def read_annotations(policy: LintedPolicy, opa_binary: Path) -> None:
-    """Where METADATA stands, from `opa inspect --annotations`."""
+    """Where METADATA stands, from `opa inspect --annotations`; it fails for much that `opa check` refuses."""
     output = run_opa(opa_binary, "inspect", "--annotations", "--format", "json", ".", cwd=policy.root)
     if output.returncode != 0:
-        lines = output.stderr.strip().splitlines() or ["it fails"]
-        finding = Finding(".", 1, "inspect-error", lines[-1].strip(), "run `opa inspect -a` on the folder")
-        policy.findings.append(finding)
+        policy.annotations_read = False
+        if not policy.findings:
+            found = error_findings(output, policy.root, "inspect-error", "run `opa inspect -a` on the folder")
+            policy.findings.extend(found)
         return
     for item in json.loads(output.stdout).get("annotations") or []:
         annotations, location = item.get("annotations", {}), item.get("location", {})

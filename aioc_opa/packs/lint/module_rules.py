@@ -29,7 +29,7 @@ def metadata_missing(policy: LintedPolicy, module: Module) -> Iterator[Finding]:
     In a pack those are the rules that give verdicts, each of them; in the library every name that does not begin with
     an underscore, once; outside ``aioc`` an author's own habits hold.
     """
-    if module.is_test:
+    if module.is_test or not policy.annotations_read:
         return
     if module.package not in policy.annotated_packages:
         yield _metadata_missing(module, line_of(module.tree["package"]), "the package")
@@ -86,7 +86,7 @@ def not_import_missing(_: LintedPolicy, module: Module) -> Iterator[Finding]:
             module.file,
             line,
             "not-import-missing",
-            "a `not` over something undefined would leave its rule undefined",
+            "every module needs it: without it a `not` over something undefined leaves its rule undefined",
             "add `import future.keywords.not`",
         )
 

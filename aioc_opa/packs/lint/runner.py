@@ -8,8 +8,9 @@ from aioc_opa.errors import PolicyLoadError
 from aioc_opa.packs.library_files import library_problems, stray_routes
 from aioc_opa.packs.lint import builtins, declared_needs, module_rules, pack_rules, verdict_values
 from aioc_opa.packs.lint.finding import Finding
-from aioc_opa.packs.lint.linted import LintedPolicy, parse_modules, read_annotations
+from aioc_opa.packs.lint.linted import LintedPolicy, check_modules, parse_modules, read_annotations
 from aioc_opa.packs.policy_folder import read_policy
+from aioc_opa.packs.policy_root import check_is_policy
 from aioc_opa.packs.routes import ROUTES_FILE, generate_routes, has_routes, route_source
 
 if TYPE_CHECKING:
@@ -47,19 +48,23 @@ def lint_policy(policy_dir: Path, *, opa_binary: Path) -> list[Finding]:
     """Lint a policy folder, ours or an author's own.
 
     Args:
-        policy_dir: the folder that holds ``aioc/``, or any folder of Rego.
-        opa_binary: an `opa`; it parses and inspects, and evaluates nothing.
+        policy_dir: the folder that holds ``aioc/``.
+        opa_binary: an `opa`; it parses, checks and inspects, and evaluates nothing.
 
     Returns:
         Findings, sorted by place. `exit_code` says whether they fail.
 
     Raises:
-        PolicyLoadError: there is no such folder, or `opa` cannot be run.
+        PolicyLoadError: there is no such folder, it is no policy, or `opa` cannot be run.
     """
     if not policy_dir.is_dir():
         raise PolicyLoadError(f"{policy_dir}: no such folder")
+    check_is_policy(policy_dir)
     policy = LintedPolicy(policy_dir)
     parse_modules(policy, opa_binary)
+    if policy.findings:  # what cannot be read would make other rules find what is not so
+        return sorted(set(policy.findings))
+    check_modules(policy, opa_binary)
     read_annotations(policy, opa_binary)
     policy.findings.extend(_loading(policy))
     for module in policy.modules.values():

@@ -103,23 +103,22 @@ def test_data_file_name(lint: Linter) -> None:
     assert lint.rules() == ["data-file-name"]
 
 
-def test_parse_error(lint: Linter) -> None:
-    lint.write({"mine.rego": HEAD + "allow contains\n"})
-    assert {"parse-error", "inspect-error"} <= set(lint.rules())
+def test_rules_outside_our_namespace(lint: Linter) -> None:
+    write(lint.folder, {"authz/authz.rego": "package authz\n\nallow if not input.x\n", "authz/data.json": {}})
+    assert sorted(lint.rules()) == ["metadata-missing", "not-import-missing", "test-missing"]
 
 
-def test_an_authors_own_folder(tmp_path: Path, opa_binary: Path) -> None:
-    write(tmp_path, {"authz/authz.rego": "package authz\n\nallow if not input.x\n", "authz/data.json": {}})
-    rules = [finding.rule for finding in lint_policy(tmp_path, opa_binary=opa_binary)]
-    assert sorted(rules) == ["metadata-missing", "not-import-missing", "test-missing"]
+def test_a_folder_that_is_no_policy_is_refused(lint: Linter, opa_binary: Path) -> None:
+    for folder in (lint.folder / "aioc", lint.folder.parent, lint.folder / "aioc" / "packs" / "mine"):
+        with pytest.raises(PolicyLoadError, match=r"holds no aioc/tool_policy/tool_policy\.rego; start with"):
+            lint_policy(folder, opa_binary=opa_binary)
 
 
-def test_no_such_folder_and_no_such_opa(tmp_path: Path, opa_binary: Path) -> None:
+def test_no_such_folder_and_no_such_opa(lint: Linter, tmp_path: Path, opa_binary: Path) -> None:
     with pytest.raises(PolicyLoadError, match="no such folder"):
         lint_policy(tmp_path / "nowhere", opa_binary=opa_binary)
-    write(tmp_path, {"a/a.rego": "package a\n"})
     with pytest.raises(PolicyLoadError, match="cannot be run"):
-        lint_policy(tmp_path, opa_binary=tmp_path / "no-opa")
+        lint_policy(lint.folder, opa_binary=tmp_path / "no-opa")
 
 
 def test_a_changed_library_is_named_file_by_file(lint: Linter) -> None:
