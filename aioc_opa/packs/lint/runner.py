@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from aioc_opa.errors import PolicyLoadError
 from aioc_opa.packs.library_files import library_problems, stray_routes
-from aioc_opa.packs.lint import builtins, declared_needs, module_rules, pack_rules, verdict_values
+from aioc_opa.packs.lint import approval_terms, builtins, declared_needs, module_rules, pack_rules, verdict_values
 from aioc_opa.packs.lint.finding import Finding
 from aioc_opa.packs.lint.linted import LintedPolicy, check_modules, parse_modules, read_annotations
 from aioc_opa.packs.policy_folder import read_policy
@@ -41,6 +41,7 @@ PACK_RULES: Final[tuple[Callable[[LintedPolicy, PackManifest], Iterator[Finding]
     pack_rules.marker_missing,
     pack_rules.part_missing,
     verdict_values.verdict_computed,
+    approval_terms.approval_terms,
 )
 
 
