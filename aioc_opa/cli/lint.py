@@ -19,7 +19,7 @@ from aioc_opa.packs.lint.runner import lint_policy
 
 HELP: Final = """Lint a policy folder: METADATA, tests, routes, declared needs, builtins, what engines disagree on.
 
-It needs an `opa` to parse with (AIOC_OPA_BIN, PATH, or --opa-binary); nothing is evaluated.
+It needs an `opa` (AIOC_OPA_BIN, PATH, or --opa-binary), which checks the folder and decides the packs' samples.
 
 \b
 Exit status: 0 clean, or warnings only; 1 something was found; 2 wrong usage; 3 the folder or `opa` cannot be used.
@@ -35,7 +35,7 @@ def lint(
     folder: PolicyFolder = DEFAULT_FOLDER,
     *,
     opa_binary: Annotated[
-        Path | None, typer.Option("--opa-binary", metavar="F", help="Absolute path of an `opa` to parse with.")
+        Path | None, typer.Option("--opa-binary", metavar="F", help="Absolute path of an `opa` to check with.")
     ] = None,
     json: JsonOption = False,
 ) -> None:

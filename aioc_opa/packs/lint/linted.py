@@ -6,6 +6,7 @@ import json
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -174,10 +175,7 @@ def parse_modules(policy: LintedPolicy, opa_binary: Path) -> None:
 
 def check_modules(policy: LintedPolicy, opa_binary: Path) -> None:
     """What does not compile becomes a finding: OPA refuses the whole policy for it."""
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return run_opa(opa_binary, *arguments, cwd=policy.root)
-
+    run = partial(run_opa, opa_binary, cwd=policy.root)
     policy.findings.extend(check_policy(policy.root, run, _SKIPPED))
 
 

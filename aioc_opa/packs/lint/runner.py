@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from aioc_opa.errors import PolicyLoadError
 from aioc_opa.packs.library_files import library_problems, stray_routes
 from aioc_opa.packs.lint import approval_terms, builtins, declared_needs, module_rules, pack_rules, verdict_values
-from aioc_opa.packs.lint.finding import Finding
-from aioc_opa.packs.lint.linted import LintedPolicy, check_modules, parse_modules, read_annotations
+from aioc_opa.packs.lint.finding import Finding, exit_code
+from aioc_opa.packs.lint.linted import LintedPolicy, check_modules, parse_modules, read_annotations, run_opa
+from aioc_opa.packs.lint.sample_decisions import sample_differs
 from aioc_opa.packs.policy_folder import read_policy
 from aioc_opa.packs.policy_root import check_is_policy
 from aioc_opa.packs.routes import ROUTES_FILE, generate_routes, has_routes, route_source
@@ -50,7 +52,7 @@ def lint_policy(policy_dir: Path, *, opa_binary: Path) -> list[Finding]:
 
     Args:
         policy_dir: the folder that holds ``aioc/``.
-        opa_binary: an `opa`; it parses, checks and inspects, and evaluates nothing.
+        opa_binary: an `opa`; it parses, checks and inspects, and decides the packs' samples.
 
     Returns:
         Findings, sorted by place. `exit_code` says whether they fail.
@@ -75,6 +77,9 @@ def lint_policy(policy_dir: Path, *, opa_binary: Path) -> list[Finding]:
         for check_pack in PACK_RULES:
             policy.findings.extend(check_pack(policy, manifest))
     policy.findings.extend(_unread_files(policy))
+    if not exit_code(policy.findings):  # a policy with errors decides otherwise for known reasons
+        run = partial(run_opa, opa_binary, cwd=policy.root)
+        policy.findings.extend(sample_differs(policy.root, sorted(policy.manifests), run))
     return sorted(set(policy.findings))
 
 
