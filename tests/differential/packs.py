@@ -132,7 +132,10 @@ class PackGenerator(TermWriter):
             )
         shape = self.random.randrange(4)
         if shape == 0:
-            return f'{effect} contains "{code}" if {{\n{self.body()}\n}}'
+            body = self.body()
+            if "some " in body or "[_]" in body:  # a constant head over several solutions is refused at load
+                return f'{effect} contains v if {{\n{body}\n\tv := "{code}"\n}}'
+            return f'{effect} contains "{code}" if {{\n{body}\n}}'
         if shape == 1:
             return f'{effect} contains v if {{\n{self.body()}\n\tv := {{"code": "{code}"}}\n}}'
         if shape == 2:

@@ -4,6 +4,10 @@ regorus drops the values that the body gave before; OPA keeps them. `deny contai
 input.items; …}` with a last item that has no `sku` denies in OPA and is `[]` in regorus: looser. The same is so of a
 complete rule whose body has several solutions (`first := input.items[_].sku`), and an undefined head value of a
 function skips its `else` in regorus only. A constant, or a name that the body bound, cannot be undefined.
+
+A constant head has a difference of its own: regorus stops at the first solution of the body, so that an error in a
+later one (`allow contains "c" if {some v in input.o; count(v) > 3}` with a boolean behind a list) is never met. OPA
+goes through them all and reports it, which denies. With a name in the head both do.
 """
 
 from __future__ import annotations
@@ -35,6 +39,14 @@ def _check_rule(module: Module, rule: Rule, known: frozenset[str] | set[str]) ->
     arguments = frozenset(name for argument in rule.arguments for name in pattern_names(argument))
     for branch in rule.branches:
         bound = arguments | bound_names(branch.query)
+        single = arguments | assigned_names(branch.query) | known
+        if rule.partial and all(_defined(value, frozenset()) for value in branch.yields) and _iterates(branch, single):
+            yield module.finding(
+                rule.node,
+                "constant-head",
+                f"the body of partial rule {rule.name!r} may stop at its first solution, before one that fails",
+                _CURE,
+            )
         if all(_defined(value, bound) for value in branch.yields):
             continue
         if rule.partial:
@@ -45,7 +57,7 @@ def _check_rule(module: Module, rule: Rule, known: frozenset[str] | set[str]) ->
             yield module.finding(
                 rule.node, "else-head", f"a head value of {rule.name!r} can be undefined before an else", _CURE
             )
-        elif _iterates(branch, arguments | assigned_names(branch.query) | known):
+        elif _iterates(branch, single):
             yield module.finding(
                 rule.node,
                 "iterated-head",

@@ -24,6 +24,11 @@ REFUSED = {
         "table[input.k] := 1\n",
         "deny contains lower(x) if some x in input.items\n",
     ],
+    "constant-head": [
+        'deny contains "c" if { some e in input.items; count(e) > 3 }',
+        'deny contains "c" if count(input.items[_]) > 3',
+        'deny contains {"code": "c"} if { some k, e in input.items; count(e) > 3 }',
+    ],
     "iterated-head": [
         "decision := e.sku if some e in input.items\n",
         "decision := input.items[_].sku\n",
