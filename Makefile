@@ -57,7 +57,7 @@ conformance: .venv/.dev .opa/$(OPA_VERSION)/path ## OPA's own evaluation suite o
 	AIOC_OPA_BIN=$$(cat .opa/$(OPA_VERSION)/path) $(BIN)/python -m tests.conformance
 
 bench: .venv/.dev .opa/$(OPA_VERSION)/path ## what a decision costs, by ratio to its peers in one run
-	AIOC_OPA_BIN=$$(cat .opa/$(OPA_VERSION)/path) $(BIN)/python -m bench
+	AIOC_OPA_BIN=$$(cat .opa/$(OPA_VERSION)/path) RUST_BACKTRACE=0 $(BIN)/python -m bench
 
 serve: .venv/.base .opa/$(OPA_VERSION)/path ## OPA with the policies of rego/, on http://127.0.0.1:8181
 	AIOC_OPA_BIN=$$(cat .opa/$(OPA_VERSION)/path) $(BIN)/aioc-opa serve --policy rego

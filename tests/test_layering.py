@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "core": {"core", "errors", "models"},
     "models": {"core", "models", "permit"},
     "engines": {"core", "engines", "errors", "packs"},
-    "packs": {"core", "errors", "packs"},
+    "packs": {"core", "errors", "models", "packs"},
 }
 
 

@@ -16,7 +16,9 @@ from tests.opa_process import free_port
 if TYPE_CHECKING:
     from pathlib import Path
 
-PROGRAM = [sys.executable, "-c", "from aioc_opa.cli.main import main; main()", "serve"]
+# A shell that starts its jobs in the background hands down an ignored SIGINT, which a test here sends.
+START = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from aioc_opa.cli.main import main; main()"
+PROGRAM = [sys.executable, "-c", START, "serve"]
 
 
 def serve(opa_binary: Path, *arguments: object) -> subprocess.Popen[str]:

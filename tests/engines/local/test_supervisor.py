@@ -99,6 +99,7 @@ def test_when_its_parent_is_another_it_stops_the_child(tmp_path: Path) -> None:
 
 def test_what_cannot_be_started_is_said(tmp_path: Path) -> None:
     running = supervise(tmp_path, [tmp_path / "gone"])
+    running.wait(timeout=60)  # before its standard input is closed, which is a request to end
     _, said = running.communicate()
     assert running.returncode == local_opa_supervisor.CANNOT_START
     assert b"cannot start" in said
