@@ -15,11 +15,11 @@ help: ## this list
 .venv/.base: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("aioc-opa needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[embedded]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[embedded,approvals]'
 	touch $@
 
 .venv/.dev: .venv/.base
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[embedded,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[embedded,approvals,dev]'
 	touch $@
 
 .opa/$(OPA_VERSION)/path: scripts/find-opa .opa-version

@@ -10,6 +10,10 @@
     │   ├── InputFileError                  a file that cannot be read or is not what it should be
     │   └── GuardCheckError                 guard.check(): the set-up would deny every call
     ├── ToolArgumentsValidationError        the model's arguments: stage "json" or "schema" (RFC-0015)
+    ├── ApprovalError                       voting on, looking up or ending an approval
+    │   ├── ApprovalStoreError              the store cannot be used now
+    │   ├── ApprovalNotFoundError           there is none of this id, or it is another tenant's
+    │   └── VoteRefusedError                a vote that changes nothing
     └── PolicyRefusalError                  policy, or the runtime on its behalf, refused
         ├── ToolCallPolicyDeniedError
         ├── ToolCallApprovalRequiredError   carries the suspended proposal
@@ -108,6 +112,30 @@ class ToolArgumentsValidationError(AiocOpaError):
     def code(self) -> str:
         """Code of the first issue."""
         return self.issues[0].code
+
+
+class ApprovalError(AiocOpaError):
+    """Something about an approval cannot be done. No message of this branch holds stored arguments."""
+
+
+class ApprovalStoreError(ApprovalError):
+    """The store cannot be used now: closed, locked for too long, unreachable, or what it holds cannot be read."""
+
+
+class ApprovalNotFoundError(ApprovalError):
+    """There is no such approval here. One of another tenant is not here either."""
+
+
+class VoteRefusedError(ApprovalError):
+    """A vote, a revocation or a dismissal that changes nothing.
+
+    Attributes:
+        code: stable word, such as ``already_voted``, ``role_missing``, ``requester_may_not_vote``, ``not_pending``.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{message} ({code})")
+        self.code = code
 
 
 class PolicyRefusalError(AiocOpaError):

@@ -1,0 +1,1 @@
+"""The approval lifecycle: broker, votes and stores (design 3.5)."""

@@ -1,0 +1,125 @@
+"""What every approval store offers. Each method is one atomic, durable step; a store decides nothing about policy.
+
+Whoever can write to the database can change what a store says; nobody gets a permit by that: what counts are signed
+votes, checked against bindings that the guard makes itself (`approvals.votes`). What a store must be trusted for is
+that a thing is done once, and that is what the contract suite is about.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from aioc_opa.approvals.records import (
+        AccessEntry,
+        ApprovalRecord,
+        EffectIntent,
+        EffectOutcome,
+        Moved,
+        NewApproval,
+        Opened,
+        PendingCaps,
+        UnfinishedEffect,
+    )
+    from aioc_opa.core.approvals.states import ApprovalEvent, ApprovalState
+    from aioc_opa.models.approval_vote_statement import SignedVote
+
+
+@runtime_checkable
+class ApprovalStore(Protocol):
+    """Thread-safe. Every method can raise `aioc_opa.errors.ApprovalStoreError`.
+
+    None repeats by itself a step that may have happened. Every method takes a tenant, and sees nothing of any other: an approval of another tenant does not exist.
+    """
+
+    @property
+    def name(self) -> str:
+        """``"memory"``, ``"sqlite"`` or ``"postgresql"``, for people."""
+        ...
+
+    def now_ms(self) -> int:
+        """The server's clock, milliseconds since 1970: the one that expiries are compared with."""
+        ...
+
+    def open(self, new: NewApproval, caps: PendingCaps) -> Opened:
+        """Store a request, unless the same is open, was rejected in this run, or a cap is reached.
+
+        In this order:
+
+        1. the same proposal hash was rejected in this tenant and run: ``rejected``;
+        2. an open approval of the same tenant and equal bindings: ``existing``;
+        3. caps, counting what is pending and not expired: ``full``;
+        4. ``opened``, expiring ``ttlSeconds`` after the store's now.
+        """
+        ...
+
+    def get(self, tenant: str, approval_id: str) -> ApprovalRecord | None:
+        """One approval with its votes and payload; None when this tenant has none of this id."""
+        ...
+
+    def find(self, tenant: str | None, states: Collection[ApprovalState], limit: int) -> Sequence[ApprovalRecord]:
+        """Approvals without payload, oldest first; `tenant` None for an operator who may see all."""
+        ...
+
+    def vote(
+        self,
+        tenant: str,
+        approval_id: str,
+        vote: SignedVote,
+        effect: Callable[[ApprovalRecord], ApprovalEvent | None],
+    ) -> Moved:
+        """Add a vote to a pending approval, and move it by what `effect` says of the record with the vote in it.
+
+        The vote is kept only if the approval is still pending then. `effect` is called inside the step, must not
+        use the store, and may raise: then nothing is changed and its exception passes through.
+        """
+        ...
+
+    def end(self, tenant: str, approval_id: str, event: ApprovalEvent, by: str, reason: str) -> Moved:
+        """Move by EXPIRE, DISMISS or REVOKE, with who and why. EXPIRE needs no passed expiry: a wait has run out."""
+        ...
+
+    def intend(self, intent: EffectIntent) -> None:
+        """Write an intent; it is on disk when this returns."""
+        ...
+
+    def consume(self, intent: EffectIntent) -> Moved:
+        """Use up the approval of an intent: approved, not expired and not consumed before; on disk when this returns.
+
+        The consumption record is insert-only: a row that is put back to approved while it stands is refused.
+        """
+        ...
+
+    def claim(self, intent: EffectIntent) -> bool:
+        """Claim (tenant, run, call) for a tool marked ``once``; False when it was claimed before. On disk likewise."""
+        ...
+
+    def finish(self, intent: EffectIntent, outcome: EffectOutcome) -> None:
+        """Write how the effect ended, and complete (or lose, for ``unknown``) the approval of the intent."""
+        ...
+
+    def unfinished(self, tenant: str | None, before_ms: int) -> Sequence[UnfinishedEffect]:
+        """Intents older than `before_ms` (the store's clock) that have no end, oldest first."""
+        ...
+
+    def log_access(self, tenant: str, approval_id: str, who: str, action: str) -> None:
+        """Note that `who` is about to see stored arguments."""
+        ...
+
+    def access_log(self, tenant: str | None, approval_id: str | None) -> Sequence[AccessEntry]:
+        """Who has seen what, oldest first."""
+        ...
+
+    def purge_payloads(self, tenant: str | None, ended_before_ms: int) -> int:
+        """Retention: remove the stored arguments of approvals that ended before; returns how many. The rest stays."""
+        ...
+
+    def erase(self, tenant: str, approval_id: str) -> bool:
+        """Deletion on request: remove the stored arguments of one approval now; an open one is dismissed first."""
+        ...
+
+    def close(self) -> None:
+        """Release what the store holds. Later calls raise `ApprovalStoreError`."""
+        ...

@@ -1,0 +1,1 @@
+"""Approvals without I/O: states, bindings, votes, terms."""

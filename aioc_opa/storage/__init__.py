@@ -1,0 +1,1 @@
+"""The SQL databases that approvals and budgets are kept in."""
