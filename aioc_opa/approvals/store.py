@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 class ApprovalStore(Protocol):
     """Thread-safe. Every method can raise `aioc_opa.errors.ApprovalStoreError`.
 
-    None repeats by itself a step that may have happened. Every method takes a tenant, and sees nothing of any other: an approval of another tenant does not exist.
+    None repeats by itself a step that may have happened. Every method takes a tenant, and sees nothing of any other:
+    an approval of another tenant does not exist.
     """
 
     @property
