@@ -26,7 +26,18 @@ class ApprovalVote(WireModel):
 
 
 class ApprovalEvidence(WireModel):
-    """A grant, shown to policy; it never executes anything by itself."""
+    """A grant, shown to policy; it never executes anything by itself.
+
+    Attributes:
+        id: of the approval.
+        proposal_hash: what was approved.
+        requested_by: identity of the principal whose call it was.
+        votes: every vote that was cast, rejections included.
+        expires_at: RFC 3339 time from which it counts for nothing.
+        policy_revision: the policy that held the call.
+        requesters: ids of the persons who asked for the call (the principal, whom it acts for, who started the run).
+            Absent, nothing shows that none of them voted, and separation of duties is not met.
+    """
 
     id: str = Field(min_length=1, max_length=128)
     proposal_hash: str = Field(pattern=r"\A[0-9a-f]{64}\z")
@@ -34,3 +45,4 @@ class ApprovalEvidence(WireModel):
     votes: tuple[ApprovalVote, ...] = Field(strict=False)
     expires_at: str
     policy_revision: str
+    requesters: tuple[str, ...] | None = Field(default=None, strict=False)
