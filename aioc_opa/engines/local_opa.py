@@ -26,7 +26,7 @@ from aioc_opa.engines.local_opa_staging import BUNDLE, SOCKET, Staging, private_
 from aioc_opa.engines.local_opa_startup import DEFAULT_START_SECONDS, arguments, is_healthy, start_failure
 from aioc_opa.engines.opa_binary import OpaBinary, find_opa_binary
 from aioc_opa.engines.opa_server import AsyncOpaServerEngine, OpaServerEngine
-from aioc_opa.engines.protocol import HANDOFF_POLICY_PATH, TOOL_POLICY_PATH, DecisionPath
+from aioc_opa.engines.protocol import HANDOFF_POLICY_PATH, TOOL_ACCESS_PATH, TOOL_POLICY_PATH, DecisionPath
 from aioc_opa.errors import EngineConfigurationError
 from aioc_opa.packs.policy_folder import LoadedPolicy, load_policy
 
@@ -66,7 +66,7 @@ class LocalOpaEngine:
         *,
         opa_binary: Path | None = None,
         verification: BundleVerification | None = None,
-        decision_paths: Sequence[DecisionPath] = (TOOL_POLICY_PATH, HANDOFF_POLICY_PATH),
+        decision_paths: Sequence[DecisionPath] = (TOOL_POLICY_PATH, HANDOFF_POLICY_PATH, TOOL_ACCESS_PATH),
         folder: Path | None = None,
         start_seconds: float = DEFAULT_START_SECONDS,
     ) -> None:

@@ -70,6 +70,7 @@ class DecisionPath:
 
 TOOL_POLICY_PATH: Final = DecisionPath("aioc/tool_policy/decision")
 HANDOFF_POLICY_PATH: Final = DecisionPath("aioc/handoff_policy/decision")
+TOOL_ACCESS_PATH: Final = DecisionPath("aioc/tool_access/decision")
 
 
 @runtime_checkable
