@@ -8,6 +8,7 @@
 package aioc.tool_policy
 
 import data.aioc.lib.decisions
+import data.aioc.lib.evidence
 import data.aioc.routes
 import future.keywords.not
 
@@ -16,9 +17,11 @@ default decision := {"decision": "deny", "reason": "no_rule_allows", "reasons": 
 
 # METADATA
 # title: What the runtime asks for, at data.aioc.tool_policy.decision
-# description: Deny over approval_required over allow; a tool without an owner, or without an allow, is denied.
+# description: |
+#   Deny over approval_required over allow; a tool without an owner, or without an allow, is denied. Evidence of an
+#   approval that meets every hold lifts them all; it lifts no deny, and it allows nothing by itself.
 # entrypoint: true
-decision := object.union(object.union(decisions.decide(_denials, _holds, _allows), _version), _echoes)
+decision := object.union(object.union(decisions.decide(_denials, _unmet_holds, _allows), _version), _echoes)
 
 # METADATA
 # title: The same decision in the shape of the TypeScript runtime
@@ -36,6 +39,13 @@ _typescript_word := {"allow": "allow", "approval_required": "require_approval", 
 _denials contains verdict if some verdict in routes.deny
 
 _holds contains verdict if some verdict in routes.require_approval
+
+_unmet_holds contains verdict if {
+	not _is_approved
+	some verdict in _holds
+}
+
+_is_approved if evidence.meets(_holds, input)
 
 _allows contains verdict if some verdict in routes.allow
 

@@ -37,15 +37,55 @@ test_policy_version_is_that_of_the_owner if {
 	decide({"allow": {{"code": "fine"}}, "policy_version": "payments/3"}).policyVersion == "payments/3"
 }
 
-# Evidence is part of the contract, and nothing here reads it: resuming a held call is not in this version.
-test_every_hold_holds_whatever_the_evidence if {
-	vote := {"personId": "a", "roles": ["lead"], "verdict": "approved", "at": "2026-01-01T00:00:00Z"}
-	evidence := {"id": "1", "proposalHash": "h", "requestedBy": "req", "votes": [vote]}
-	routes := {"require_approval": {hold}, "allow": {{"code": "fine"}}}
-	resumed := tool_policy.decision with input as object.union(question, {"approval": evidence})
-		with data.aioc.routes as routes
-	resumed == decide(routes)
-	resumed.decision == "approval_required"
+vote := {"personId": "ann", "roles": ["lead"], "verdict": "approved", "at": "2026-01-01T00:00:00Z"}
+
+evidence := {
+	"id": "apr_1",
+	"proposalHash": "h",
+	"requestedBy": "kim",
+	"requesters": ["kim"],
+	"votes": [vote],
+	"expiresAt": "2026-01-01T01:00:00Z",
+	"policyRevision": "r",
+}
+
+resume(routes, shown) := decision if {
+	resumed := object.union(question, {"approval": shown})
+	decision := tool_policy.decision with input as resumed with data.aioc.routes as routes
+}
+
+held_routes := {"require_approval": {hold, separate_hold}, "allow": {{"code": "fine"}}}
+
+test_evidence_that_meets_every_hold_lifts_them if {
+	resume(held_routes, evidence) == object.union(echoes, {"decision": "allow", "reason": "allowed", "reasons": []})
+}
+
+test_evidence_that_does_not_meet_every_hold_lifts_none if {
+	two := {"code": "two", "approval": object.union(terms, {"quorum": 2})}
+	routes := object.union(held_routes, {"require_approval": {hold, separate_hold, two}})
+	decide(routes).reasons == ["abroad", "big", "two"]
+	resume(routes, evidence) == decide(routes)
+}
+
+test_evidence_lifts_no_deny if {
+	denied := resume(object.union(held_routes, {"deny": {{"code": "over"}}}), evidence)
+	denied.decision == "deny"
+	denied.reasons == ["over"]
+}
+
+test_evidence_allows_nothing_by_itself if {
+	resume({"require_approval": {hold}}, evidence).reason == "no_rule_allows"
+	resume({}, evidence).reason == "no_rule_allows"
+}
+
+test_evidence_lifts_no_malformed_hold if {
+	resume(object.union(held_routes, {"require_approval": {{"code": "big"}}}), evidence).reason == "malformed_verdict"
+}
+
+test_malformed_evidence_lifts_nothing if {
+	every shown in [null, true, 5, "x", [], {}, [evidence], object.remove(evidence, ["votes"])] {
+		resume(held_routes, shown) == decide(held_routes)
+	}
 }
 
 test_holds_of_several_verdicts_are_all_named if {
