@@ -1,7 +1,8 @@
 """Lint rule for the terms that `verdicts.hold_with` is given: complete, known, and of their types.
 
 A hold whose terms are not is a verdict that denies as ``malformed_verdict``, on every call. Terms that are written out
-are looked at, in the call or in a rule of the pack; terms from data are the routes' to check, as the manifest declares.
+are looked at, in the call or in a rule of the pack, and so is what the helpers of `aioc.lib.approvals` are given; terms
+from data are the routes' to check, as the manifest declares.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from aioc_opa.packs.lint.finding import Finding
 from aioc_opa.packs.lint.linted import rule_name
-from aioc_opa.packs.lint.rego_tree import calls, line_of
-from aioc_opa.packs.lint.verdict_values import LIBRARY
+from aioc_opa.packs.lint.rego_tree import calls, dotted, line_of
+from aioc_opa.packs.lint.verdict_values import LIBRARY, term_maker_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +27,13 @@ _TERMS: Final = {
     "quorum": ("number", (1, 100)),
     "separationOfDuties": ("boolean", None),
     "ttlSeconds": ("number", (1, 31536000)),
+}
+# What each helper of aioc.lib.approvals is given; None is terms. The library's defaults give the rest.
+_GIVEN: Final[dict[str, tuple[str | None, ...]]] = {
+    "by": ("approverRoles",),
+    "by_persons": ("approverRoles", "quorum"),
+    "within": (None, "ttlSeconds"),
+    "requester_may_approve": (None,),
 }
 _CONSTANT: Final = frozenset({"array", "set", "object", "string", "number", "boolean", "null"})
 
@@ -47,9 +55,7 @@ def approval_terms(policy: LintedPolicy, manifest: PackManifest) -> Iterator[Fin
             terms = call.operands[1]
             written = named.get(terms["value"], []) if terms["type"] == "var" else [(module, terms)]
             for where, node in written:
-                if node["type"] not in _CONSTANT:
-                    continue
-                for problem in _problems(node):
+                for problem in _problems(node, term_maker_names(where)):
                     yield Finding(
                         where.file,
                         line_of(node, call.line),
@@ -59,7 +65,17 @@ def approval_terms(policy: LintedPolicy, manifest: PackManifest) -> Iterator[Fin
                     )
 
 
-def _problems(terms: Node) -> Iterator[str]:
+def _problems(terms: Node, makers: frozenset[str]) -> Iterator[str]:
+    if terms["type"] == "call" and dotted(terms["value"][0]) in makers:
+        operator, *operands = terms["value"]
+        for name, operand in zip(_GIVEN[dotted(operator).rpartition(".")[2]], operands, strict=False):
+            if name is None:
+                yield from _problems(operand, makers)
+            elif operand["type"] in _CONSTANT and not _is_sound(name, operand):
+                yield f"{name} has a value that it cannot have"
+        return
+    if terms["type"] not in _CONSTANT:
+        return
     if terms["type"] != "object":
         yield "the terms of hold_with are no object"
         return

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 CONSTRUCTORS: Final = frozenset({"deny", "deny_because", "hold", "hold_with", "allow"})
 LIBRARY: Final = ("data", "aioc", "lib", "verdicts")
+TERM_MAKERS: Final = frozenset({"by", "by_persons", "within", "requester_may_approve"})
+TERMS_LIBRARY: Final = ("data", "aioc", "lib", "approvals")
 
 _MEMBERS: Final = frozenset({"internal.member_2", "internal.member_3"})
 _ALWAYS_THERE: Final = ("input", "toolName")
@@ -35,8 +37,17 @@ _RuleKey: TypeAlias = tuple[tuple[str, ...], str]
 
 def constructor_names(module: Module) -> frozenset[str]:
     """The constructors of verdicts, as `module` would call them."""
-    names = [name for name, path in module.imports().items() if path == LIBRARY]
-    return frozenset(f"{name}.{constructor}" for name in [*names, ".".join(LIBRARY)] for constructor in CONSTRUCTORS)
+    return _called(module, LIBRARY, CONSTRUCTORS)
+
+
+def term_maker_names(module: Module) -> frozenset[str]:
+    """The helpers that make the terms of an approval, as `module` would call them."""
+    return _called(module, TERMS_LIBRARY, TERM_MAKERS)
+
+
+def _called(module: Module, library: tuple[str, ...], functions: frozenset[str]) -> frozenset[str]:
+    names = [name for name, path in module.imports().items() if path == library]
+    return frozenset(f"{name}.{function}" for name in [*names, ".".join(library)] for function in functions)
 
 
 def verdict_computed(policy: LintedPolicy, manifest: PackManifest) -> Iterator[Finding]:
@@ -122,7 +133,7 @@ class _Origins:
             return all(self.sound(module, rule, part, seen) for pair in term["value"] for part in pair)
         if kind == "call":
             operator, *operands = term["value"]
-            makes = dotted(operator) in self.makers(module) | {"object.union"}
+            makes = dotted(operator) in self.makers(module) | term_maker_names(module) | {"object.union"}
             return makes and all(self.sound(module, rule, each, seen) for each in operands)
         if kind == "var":
             return self._sound_name(module, rule, term["value"], seen)

@@ -59,3 +59,32 @@ def test_terms_that_a_rule_of_the_pack_writes_out(lint: Linter) -> None:
     assert held(lint, "_terms", f"\n_terms := {terms(ROLES, QUORUM, DUTIES, SECONDS)}\n") == []
     assert held(lint, "_terms", f"\n_terms := {terms(ROLES, QUORUM, DUTIES)}\n") == ["ttlSeconds is missing"]
     assert held(lint, "_terms", "\n_terms := data.aioc.packs.mine.table\n") == []
+
+
+@pytest.mark.parametrize(
+    ("given", "problems"),
+    [
+        ('approvals.by(["cfo"])', []),
+        ('data.aioc.lib.approvals.by_persons(["cfo"], 2)', []),
+        ('approvals.within(approvals.requester_may_approve(approvals.by_persons(["cfo"], 2)), 900)', []),
+        ("approvals.by(data.x)", []),
+        (f"approvals.within({terms(ROLES, QUORUM, DUTIES, SECONDS)}, 60)", []),
+        ("approvals.by([])", ["approverRoles has a value"]),
+        ('approvals.by({"cfo"})', ["approverRoles has a value"]),
+        ('approvals.by_persons(["cfo"], 0)', ["quorum has a value"]),
+        ('approvals.within(approvals.by([1]), "60")', ["approverRoles has a value", "ttlSeconds has a value"]),
+        ("approvals.requester_may_approve(5)", ["the terms of hold_with are no object"]),
+    ],
+)
+def test_terms_that_the_librarys_helpers_make(lint: Linter, given: str, problems: list[str]) -> None:
+    head = HEAD.replace(
+        "import data.aioc.lib.verdicts", "import data.aioc.lib.approvals\nimport data.aioc.lib.verdicts"
+    )
+    hold = f'require_approval contains verdict if {{\n\tverdict := verdicts.hold_with("fine", {given})\n}}\n'
+    lint.write({"mine.rego": f"{head}{SOUND}\n# METADATA\n# title: Held\n{hold}"})
+    findings = lint.findings()
+    found = [each.message for each in findings if each.rule == "approval-terms"]
+    assert len(found) == len(problems)
+    assert all(each.startswith(problem) for each, problem in zip(found, problems, strict=True)), found
+    computed = [each for each in findings if each.rule == "verdict-computed"]
+    assert bool(computed) == ("data.x" in given)
