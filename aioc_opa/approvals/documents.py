@@ -1,0 +1,82 @@
+"""Reading the JSON files that approvals trust: keys and people. Every refusal names the file and the place in it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from pydantic import ValidationError
+
+from aioc_opa.core.json_path import path_key
+from aioc_opa.core.limits import JsonLimits
+from aioc_opa.core.strict_json import StrictJsonError, decode_object
+from aioc_opa.errors import InputFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from aioc_opa.models.wire import WireModel
+
+_Document = TypeVar("_Document", bound="WireModel")
+
+_LIMITS: Final = JsonLimits(max_bytes=64 * 1024 * 1024, max_depth=8, max_nodes=1_000_000)
+_OF_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+
+def read_document(path: str | Path, model: type[_Document], *, private: bool = False) -> _Document:
+    """The strict JSON object in a file, as a closed model.
+
+    Args:
+        path: of the file.
+        model: what the file must be.
+        private: whether only its owner may have any right to it, and whether a symbolic link is refused.
+
+    Raises:
+        InputFileError: it cannot be read, others may do what they must not, or it is something else. No value of the
+            file is in the message.
+    """
+    content = _read(Path(path), private=private)
+    try:
+        value = decode_object(content, _LIMITS)
+    except StrictJsonError as error:
+        at = "" if error.offset is None else f" at character {error.offset}"
+        raise InputFileError(
+            f"{path}: not a strict JSON object{at}: {_place(error.path)}: {error.message} ({error.code})"
+        ) from None
+    try:
+        return model.model_validate(value, by_alias=True, by_name=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        raise InputFileError(f"{path}: {_place(first['loc'])}: {first['msg']}") from None
+
+
+def _read(path: Path, *, private: bool) -> bytes:
+    # Without O_NONBLOCK a named pipe would hold the process until somebody writes into it.
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_NOFOLLOW if private else 0)
+    try:
+        if private and path.is_symlink():
+            raise InputFileError(f"{path}: a symbolic link; name the file itself")
+        with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - Path.open cannot take a descriptor
+            _require_rights(path, os.fstat(file.fileno()), private=private)
+            return file.read(_LIMITS.max_bytes + 1)
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise InputFileError(f"{path}: cannot be read: {reason or type(error).__name__}") from None
+
+
+def _require_rights(path: Path, found: os.stat_result, *, private: bool) -> None:
+    """Refuse what another user may have written or, for a private file, read."""
+    if not stat.S_ISREG(found.st_mode):
+        raise InputFileError(f"{path}: not a regular file")
+    if private and found.st_uid != os.geteuid():
+        raise InputFileError(f"{path}: belongs to another user; a private key must be a file of your own")
+    if private and found.st_mode & _OF_OTHERS:
+        raise InputFileError(f"{path}: others have rights to this private key: chmod 600 {path}")
+    if found.st_mode & stat.S_IWOTH:
+        raise InputFileError(f"{path}: everybody may write it, so it proves nothing: chmod o-w {path}")
+
+
+def _place(path: Iterable[str | int]) -> str:
+    return "$" + "".join(f"[{part}]" if type(part) is int else f".{path_key(str(part))}" for part in path)
