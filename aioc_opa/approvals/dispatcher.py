@@ -29,14 +29,18 @@ class DeliveryCounts:
     """What became of the items of one process.
 
     Attributes:
-        delivered: `deliver` is done with them (for a webhook: accepted, or refused for good).
-        failed: `deliver` raised.
+        delivered: `deliver` is done with them.
+        failed: `deliver` gave them up, or raised anything else.
         dropped: the queue was full or closed, or the time to flush ran out.
     """
 
     delivered: int = 0
     failed: int = 0
     dropped: int = 0
+
+
+class GivenUpError(Exception):
+    """`deliver` will not try this item again, and has said why."""
 
 
 class BackgroundDispatcher(Generic[Item]):
@@ -46,7 +50,7 @@ class BackgroundDispatcher(Generic[Item]):
 
     Args:
         deliver: called with an item and the number of this attempt, from 1; returns seconds until the next attempt, or
-            None when it is done with the item.
+            None when it has got through; raises `GivenUpError` when it never will.
         capacity: items at once, those under way and those waiting for another attempt included.
         name: of the thread.
 
@@ -130,6 +134,8 @@ class BackgroundDispatcher(Generic[Item]):
             attempt, item = job
             try:
                 again = self._deliver(item, attempt)
+            except GivenUpError:
+                self._done(failed=1)
             except BaseException as error:  # noqa: BLE001 - the thread serves the next item, whatever this one did
                 # Its text can hold anything.
                 _log.error("%s: an item failed: %s", self._name, type(error).__name__)
