@@ -6,31 +6,35 @@ The same pipeline as `ToolGuard` over the same core; only asking the engine and 
 from __future__ import annotations
 
 import asyncio
-import inspect
 from typing import TYPE_CHECKING, Any, Unpack
 
-from aioc_opa.call_request import CallOptions, CallRequest, HandoffOptions
-from aioc_opa.delivery import deliver, escaped_from_handler
+from aioc_opa.approvals.waiting import wait_for_decision_async
+from aioc_opa.arrival import Arrival, access_question, admitted
+from aioc_opa.async_execution import AsyncExecution, given, given_back
+from aioc_opa.call_request import CallOptions, CallRequest, HandoffOptions, ResumeOptions, WaitingOptions
+from aioc_opa.delivery import deliver
 from aioc_opa.engines.deadline import Deadline
 from aioc_opa.engines.embedded import EmbeddedEngine
 from aioc_opa.engines.local_opa import LocalOpaEngine
 from aioc_opa.engines.opa_server_async import AsyncOpaServerEngine
 from aioc_opa.engines.protocol import AsyncEngine
-from aioc_opa.errors import AiocOpaError, ConfigurationError
+from aioc_opa.errors import ConfigurationError
 from aioc_opa.guard_base import GuardBase
 from aioc_opa.guard_check import CheckReport, handoff_probe, judge_handoff_probe, report, tool_probe
 from aioc_opa.guard_core import Attempt
+from aioc_opa.guard_resume import Resumption, look_up
 from aioc_opa.guard_settings import GuardSettings, SettingsDict
+from aioc_opa.guard_waiting import Waiting, waiting_of
 from aioc_opa.handoff_core import HandoffAttempt, begin_handoff, conclude_handoff
+from aioc_opa.holding import hold
 from aioc_opa.models.outcome import Allowed, Denied, HandoffAllowed, HandoffDenied, HandoffSuspended, Suspended
-from aioc_opa.tool_registry import is_async
 
 if TYPE_CHECKING:
+    from aioc_opa.access.gate import AccessGate
     from aioc_opa.core.engine_answer import EngineAnswer
     from aioc_opa.core.json_value import JsonObject
     from aioc_opa.engines.protocol import DecisionPath
     from aioc_opa.models.refusal_result import RefusalResult
-    from aioc_opa.permit import PermittedCall
 
 
 class AsyncToolGuard(GuardBase):
@@ -76,10 +80,39 @@ class AsyncToolGuard(GuardBase):
             ToolArgumentsValidationError: the arguments are refused; policy was not asked.
         """
         request = CallRequest.of_call(tool_name, raw_arguments, **options)
-        attempt = self._core.begin(request, Deadline.after(self.settings.deadline))
-        if not isinstance(attempt, Attempt):
-            return attempt
-        return self._core.conclude(attempt, await self._ask(self.settings.tool_path, attempt))
+        return await self._decided(self._core.arrive(request, self._deadline()))
+
+    async def authorize_resume(
+        self, approval_id: str, **options: Unpack[ResumeOptions]
+    ) -> Allowed | Denied | Suspended:
+        """Judge a held call again, with the approval as evidence, without running it (design 3.5).
+
+        Args:
+            approval_id: of the stored request.
+            **options: the authenticated ``principal`` and a ``run_context`` fetched anew, see `ResumeOptions`.
+
+        Returns:
+            `Allowed` with a single-use permit, which consumes the approval when it is executed; `Suspended` while
+            nobody has decided; `Denied` in every other case.
+
+        Raises:
+            ConfigurationError: this guard has no approvals.
+            ToolArgumentsValidationError: the tool's validators refuse the arguments now.
+        """
+        found = await asyncio.to_thread(look_up, approval_id, options, core=self._core, deadline=self._deadline())
+        return await self._decided(found.arrival, found) if isinstance(found, Resumption) else found
+
+    async def resume(self, approval_id: str, **options: Unpack[ResumeOptions]) -> Any:
+        """Run a held call that has been approved. Arguments as for `authorize_resume`; delivers as `call` does.
+
+        Raises:
+            ConfigurationError: this guard has no approvals.
+            ToolArgumentsValidationError: the tool's validators refuse the arguments now.
+            ToolCallPolicyDeniedError: denied, in mode ``throw``.
+            ToolCallApprovalRequiredError: nobody has decided yet, in mode ``throw``.
+            ToolExecutionError: the handler was entered and raised an error of this package's tree.
+        """
+        return await self._delivered(await self.authorize_resume(approval_id, **options))
 
     async def execute(self, permit: object) -> Any:
         """Run the call that `permit` stands for, once.
@@ -92,26 +125,31 @@ class AsyncToolGuard(GuardBase):
             ToolExecutionError: the handler was entered and raised an error of this package's tree.
         """
         call = self._core.redeem(permit)
-        if isinstance(call, Denied):
-            return deliver(call, self.settings.result_mode)
-        return await self._run(call)
+        refused, result = (call, None) if isinstance(call, Denied) else await AsyncExecution(self._core, call).run()
+        return result if refused is None else deliver(refused, self.settings.result_mode)
 
-    async def call(self, tool_name: str, raw_arguments: str | dict[str, Any], **options: Unpack[CallOptions]) -> Any:
+    async def call(self, tool_name: str, raw_arguments: str | dict[str, Any], **options: Unpack[WaitingOptions]) -> Any:
         """Decide one call and, if it is allowed, run it. Arguments as for `authorize`.
+
+        With ``wait=seconds`` a held call waits in line for a person, outside the deadline of a decision: approved in
+        time it is resumed, else it is denied with ``approval_timed_out`` and its request expires. Cancelling the wait
+        dismisses the request.
 
         Returns:
             What the handler returns; or a `RefusalResult` in mode ``tool_result``.
 
         Raises:
+            ConfigurationError: ``wait`` is no number of seconds, or this guard has no approvals to wait for.
             ToolArgumentsValidationError: the arguments are refused; policy was not asked.
             ToolCallPolicyDeniedError: denied, in mode ``throw``.
             ToolCallApprovalRequiredError: a person must approve first, in mode ``throw``.
             ToolExecutionError: the handler was entered and raised an error of this package's tree.
         """
-        outcome = await self.authorize(tool_name, raw_arguments, **options)
-        if isinstance(outcome, Allowed):
-            return await self.execute(outcome.permit)
-        return deliver(outcome, self.settings.result_mode)
+        waiting, rest = waiting_of(options, self._core)
+        outcome = await self.authorize(tool_name, raw_arguments, **rest)
+        if waiting is not None and isinstance(outcome, Suspended):
+            outcome = await self._after_waiting(outcome, waiting)
+        return await self._delivered(outcome)
 
     async def authorize_handoff(
         self, to_agent_name: str, raw_payload: str | dict[str, Any], **options: Unpack[HandoffOptions]
@@ -122,7 +160,7 @@ class AsyncToolGuard(GuardBase):
             ToolArgumentsValidationError: the payload is no strict JSON object; policy was not asked.
         """
         request = CallRequest.of_handoff(to_agent_name, raw_payload, **options)
-        attempt = begin_handoff(request, Deadline.after(self.settings.deadline), self.settings)
+        attempt = begin_handoff(request, self._deadline(), self.settings)
         if not isinstance(attempt, HandoffAttempt):
             return attempt
         return conclude_handoff(attempt, await self._ask(self.settings.handoff_path, attempt), self.settings)
@@ -154,7 +192,7 @@ class AsyncToolGuard(GuardBase):
         Raises:
             GuardCheckError: this guard could not allow anything, or allows what nobody owns.
         """
-        deadline = Deadline.after(self.settings.deadline)
+        deadline = self._deadline()
         if handoffs:
             probe = handoff_probe(self.settings, deadline)
             judge_handoff_probe(
@@ -174,35 +212,58 @@ class AsyncToolGuard(GuardBase):
         except BaseException as error:  # noqa: BLE001 - a panic of an engine in process is a BaseException; it is a deny
             return error
 
-    async def _run(self, call: PermittedCall) -> Any:
-        # Providers first: whatever they do to the arguments, the recheck after them sees.
-        try:
-            injected = {name: await _given(value) for name, value in self._core.injected(call).items()}
-        except Exception as error:  # noqa: BLE001 - the handler was not entered: a deny
-            return deliver(self._core.injection_failed(call, error), self.settings.result_mode)
+    def _deadline(self) -> Deadline:
+        return Deadline.after(self.settings.deadline)
 
-        def enter() -> tuple[Denied | None, Any]:
-            # In one step with the recheck, also when this runs in a thread that starts later; bound only after it.
-            refused = self._core.ready(call)
+    async def _decided(
+        self, arrival: Arrival | Denied, resumption: Resumption | None = None
+    ) -> Allowed | Denied | Suspended:
+        gate = self.settings.access
+        if isinstance(arrival, Arrival) and gate is not None:
+            arrival = admitted(arrival, await self._access(gate, arrival), self._core.registry)
+        if not isinstance(arrival, Arrival):
+            return arrival
+        outcome: Allowed | Denied | Suspended | None = None
+        try:
+            outcome = await self._judged(arrival, resumption)
+        finally:
+            if not isinstance(outcome, Allowed):
+                await given_back(arrival.reservation)
+        return outcome
+
+    async def _access(self, gate: AccessGate, arrival: Arrival) -> object:
+        try:
+            return await gate.authorize_async(access_question(arrival), arrival.deadline)
+        except Exception as error:  # noqa: BLE001 - every exception on the way to a tool is a deny
+            return error
+
+    async def _judged(self, arrival: Arrival, resumption: Resumption | None) -> Allowed | Denied | Suspended:
+        resumed = None if resumption is None else await asyncio.to_thread(resumption.resumed)
+        if isinstance(resumed, Denied):
+            return resumed
+        attempt = self._core.begin(arrival, resumed)
+        if not isinstance(attempt, Attempt):
+            return attempt
+        outcome = self._core.conclude(attempt, await self._ask(self.settings.tool_path, attempt))
+        if isinstance(outcome, Suspended) and self.settings.approvals is not None:
+            return await asyncio.to_thread(hold, attempt, outcome, self.settings.approvals)
+        return outcome
+
+    async def _after_waiting(self, suspended: Suspended, waiting: Waiting) -> Allowed | Denied | Suspended:
+        approval_id = str(suspended.approval_id)
+        try:
+            waited = await wait_for_decision_async(waiting.broker, waiting.tenant, approval_id, waiting.seconds)
+            refused = waiting.refused(waited, suspended)
             if refused is not None:
-                return refused, None
-            args, kwargs = call.tool.schema.bind(call.parsed)
-            try:
-                return None, call.tool.handler(*args, **kwargs, **injected)
-            except StopIteration as error:
-                # No future can carry a StopIteration (PEP 479): awaiting it would never end.
-                raise RuntimeError("the handler raised StopIteration") from error
+                return refused
+            run_context = waiting.options.get("run_context")
+            if waiting.renew is not None:
+                run_context = await given(waiting.renew())
+        except Exception as error:  # noqa: BLE001 - every exception on the way to a tool is a deny
+            return waiting.failed(error, suspended)
+        return await self.authorize_resume(approval_id, **waiting.resume_options(run_context))
 
-        try:
-            if is_async(call.tool.handler):
-                refused, result = enter()
-                result = await result if refused is None else None
-            else:
-                refused, result = await asyncio.to_thread(enter)
-        except AiocOpaError as error:
-            raise escaped_from_handler(error, call.tool.name) from error
-        return result if refused is None else deliver(refused, self.settings.result_mode)
-
-
-async def _given(value: Any) -> Any:
-    return await value if inspect.isawaitable(value) else value
+    async def _delivered(self, outcome: Allowed | Denied | Suspended) -> Any:
+        if isinstance(outcome, Allowed):
+            return await self.execute(outcome.permit)
+        return deliver(outcome, self.settings.result_mode)

@@ -16,9 +16,10 @@ from aioc_opa.models.principal import Principal
 from aioc_opa.models.run_context import RunContext
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 MAX_NAME: Final = 256
+MAX_METADATA_NAME: Final = 128
 MAX_TURN: Final = 2**31
 
 
@@ -31,6 +32,10 @@ class CallOptions(TypedDict, total=False):
         turn: turn of the run, from 0; default 0.
         call_id: the provider's id of the call; made when absent.
         principal: the authenticated identity behind the call.
+        run_started_by: identity of who started the run; under separation of duties it may not approve.
+        capability: the capability that the call is made under, for the access gate.
+        provider: the model's provider, for the access gate.
+        model: the model's name, for the access gate.
     """
 
     agent_name: Required[str]
@@ -38,6 +43,40 @@ class CallOptions(TypedDict, total=False):
     turn: int
     call_id: str | None
     principal: Principal | None
+    run_started_by: str | None
+    capability: str | None
+    provider: str | None
+    model: str | None
+
+
+class WaitingOptions(CallOptions, total=False):
+    """Keyword arguments of `call`: those of `authorize`, and how long to wait for a person.
+
+    Attributes:
+        wait: seconds to wait for the decision of a held call; without it the held call is delivered at once.
+        renew_run_context: gives the run context after the wait, for the world has moved; the first one without it.
+    """
+
+    wait: float | None
+    renew_run_context: Callable[[], RunContext] | None
+
+
+class ResumeOptions(TypedDict, total=False):
+    """Keyword arguments of `authorize_resume` and `resume`. All else comes from the store (design 3.5).
+
+    Attributes:
+        principal: the authenticated caller; the one that the call was held for.
+        run_context: what the application knows now; its run id, where given, is that of the held call.
+        capability: as in `CallOptions`.
+        provider: as in `CallOptions`.
+        model: as in `CallOptions`.
+    """
+
+    principal: Principal | None
+    run_context: RunContext | None
+    capability: str | None
+    provider: str | None
+    model: str | None
 
 
 class _HandoffRest(TypedDict, total=False):
@@ -64,15 +103,28 @@ class Surroundings:
         request_id: random, 32 hex digits, one a question.
         call_id: the application's, else random.
         run_id: likewise.
+        run_id_given: whether the application gave it; made ones tell no two runs apart.
+        call_id_given: likewise.
     """
 
     request_id: str
     agent_name: str
     call_id: str
     run_id: str
+    run_id_given: bool
+    call_id_given: bool
     turn: int
     run_context: RunContext
     principal: Principal | None
+    run_started_by: str | None = None
+    capability: str | None = None
+    provider: str | None = None
+    model: str | None = None
+
+    @property
+    def tenant(self) -> str | None:
+        """The principal's tenant."""
+        return None if self.principal is None else self.principal.tenant
 
     def invocation(self, tool_name: str) -> Invocation:
         """What the providers of injected context see."""
@@ -104,6 +156,10 @@ class CallRequest:
     turn: int = 0
     call_id: str | None = None
     principal: Principal | None = None
+    run_started_by: str | None = None
+    capability: str | None = None
+    provider: str | None = None
+    model: str | None = None
 
     @classmethod
     def of_call(cls, target: str, raw_arguments: object, **options: Unpack[CallOptions]) -> CallRequest:
@@ -112,7 +168,7 @@ class CallRequest:
         Raises:
             TypeError: an option is missing or unknown, as for any function.
         """
-        _check_options(options, required="agent_name", known=CallOptions.__annotations__)
+        check_options(options, required="agent_name", known=CallOptions.__annotations__)
         return cls(target=target, raw_arguments=raw_arguments, **options)
 
     @classmethod
@@ -122,7 +178,7 @@ class CallRequest:
         Raises:
             TypeError: an option is missing or unknown, as for any function.
         """
-        _check_options(options, required="from_agent_name", known=HandoffOptions.__annotations__)
+        check_options(options, required="from_agent_name", known=HandoffOptions.__annotations__)
         rest: _HandoffRest = {k: v for k, v in options.items() if k != "from_agent_name"}  # type: ignore[assignment] # the rest of a checked TypedDict
         return cls(target=target, raw_arguments=raw_payload, agent_name=options["from_agent_name"], **rest)
 
@@ -147,9 +203,15 @@ class CallRequest:
             run_id=random[64:]
             if run_context.run_id is None
             else checked_name("run_context.run_id", run_context.run_id),
+            run_id_given=run_context.run_id is not None,
+            call_id_given=self.call_id is not None,
             turn=self.turn,
             run_context=run_context,
             principal=self.principal,
+            run_started_by=_optional_name("run_started_by", self.run_started_by),
+            capability=_optional_name("capability", self.capability),
+            provider=_optional_name("provider", self.provider),
+            model=_optional_name("model", self.model),
         )
 
 
@@ -164,6 +226,12 @@ def checked_name(place: str, name: object) -> str:
     return name
 
 
+def _optional_name(place: str, name: object) -> str | None:
+    if name is not None and (type(name) is not str or not 1 <= len(name) <= MAX_METADATA_NAME):
+        raise SurroundingsError(f"{place} must be a str of 1 to {MAX_METADATA_NAME} characters")
+    return name
+
+
 def problem_of(error: Exception) -> str:
     """What an operator may read about why the surroundings of a call were refused: places and types, no values."""
     if isinstance(error, SurroundingsError):
@@ -174,8 +242,13 @@ def problem_of(error: Exception) -> str:
     return type(error).__name__
 
 
-def _check_options(options: Mapping[str, object], *, required: str, known: Mapping[str, object]) -> None:
-    if required not in options:
+def check_options(options: Mapping[str, object], *, required: str | None, known: Mapping[str, object]) -> None:
+    """Refuse keyword options as any function would.
+
+    Raises:
+        TypeError: the required one is missing, or one is unknown.
+    """
+    if required is not None and required not in options:
         raise TypeError(f"{required} is required: pass {required}=… as a keyword")
     for name in options:
         if name not in known:

@@ -60,6 +60,8 @@ def _as_value(refusal: Denied | Suspended | HandoffDenied | HandoffSuspended) ->
         return RefusalResult(status="denied", code=refusal.code, public_reason=refusal.public_reason)
     proposal = refusal.proposal
     data: dict[str, Any] = {"runId": proposal.run_id, "callId": proposal.call_id}
+    if isinstance(refusal, Suspended) and refusal.approval_id is not None:
+        data["approvalId"] = refusal.approval_id
     if proposal.expires_at is not None:
         data["expiresAt"] = proposal.expires_at
     return RefusalResult(status="approval_required", code=refusal.code, public_reason=refusal.public_reason, data=data)

@@ -2,38 +2,47 @@
 
 The steps of one call (design 2), and where each is:
 
-1. access            a tool that is not registered is denied before anything is looked at (`guard_core.begin`)
+1. access            identity, tool and budgets, before anything is looked at (`arrival`, `access.gate`)
 2. decode            strict JSON (`core.preparation`)
 3. parse             the tool's schema, exactly once (`core.preparation`)
 4. fingerprint       RFC 8785 text and proposal hash (`core.preparation`)
 5. decide            the engine answers, the answer is decoded and bound (`judgement`)
 6. recheck           canonicalize again, when the engine returns and again at execution (`guard_core`)
 7. permit            single use (`permit`)
-8. execute           the handler receives the object that was judged (`_run` below)
+8. execute           what the effect takes is used up (`effects`), and the handler receives the object that was judged
+
+A call that policy holds is stored where the guard has `approvals` (`holding`), and runs later by `resume`
+(`guard_resume`), or after a wait.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-from aioc_opa.call_request import CallOptions, CallRequest, HandoffOptions
-from aioc_opa.delivery import deliver, escaped_from_handler
+from aioc_opa.approvals.waiting import wait_for_decision
+from aioc_opa.arrival import Arrival, access_question, admitted, give_back
+from aioc_opa.call_request import CallOptions, CallRequest, HandoffOptions, ResumeOptions, WaitingOptions
+from aioc_opa.delivery import deliver
 from aioc_opa.engines.deadline import Deadline
 from aioc_opa.engines.protocol import Engine
-from aioc_opa.errors import AiocOpaError, ConfigurationError
+from aioc_opa.errors import ConfigurationError
+from aioc_opa.execution import Execution
 from aioc_opa.guard_base import GuardBase
 from aioc_opa.guard_check import CheckReport, handoff_probe, judge_handoff_probe, report, tool_probe
 from aioc_opa.guard_core import Attempt
+from aioc_opa.guard_resume import Resumption, look_up
 from aioc_opa.guard_settings import GuardSettings, SettingsDict
+from aioc_opa.guard_waiting import Waiting, waiting_of
 from aioc_opa.handoff_core import HandoffAttempt, begin_handoff, conclude_handoff
+from aioc_opa.holding import hold
 from aioc_opa.models.outcome import Allowed, Denied, HandoffAllowed, HandoffDenied, HandoffSuspended, Suspended
 
 if TYPE_CHECKING:
+    from aioc_opa.access.gate import AccessGate
     from aioc_opa.core.engine_answer import EngineAnswer
     from aioc_opa.core.json_value import JsonObject
     from aioc_opa.engines.protocol import DecisionPath
     from aioc_opa.models.refusal_result import RefusalResult
-    from aioc_opa.permit import PermittedCall
 
 
 class ToolGuard(GuardBase):
@@ -73,10 +82,37 @@ class ToolGuard(GuardBase):
             ToolArgumentsValidationError: the arguments are refused; policy was not asked.
         """
         request = CallRequest.of_call(tool_name, raw_arguments, **options)
-        attempt = self._core.begin(request, Deadline.after(self.settings.deadline))
-        if not isinstance(attempt, Attempt):
-            return attempt
-        return self._core.conclude(attempt, self._ask(self.settings.tool_path, attempt))
+        return self._decided(self._core.arrive(request, self._deadline()))
+
+    def authorize_resume(self, approval_id: str, **options: Unpack[ResumeOptions]) -> Allowed | Denied | Suspended:
+        """Judge a held call again, with the approval as evidence, without running it (design 3.5).
+
+        Args:
+            approval_id: of the stored request.
+            **options: the authenticated ``principal`` and a ``run_context`` fetched anew, see `ResumeOptions`.
+
+        Returns:
+            `Allowed` with a single-use permit, which consumes the approval when it is executed; `Suspended` while
+            nobody has decided; `Denied` in every other case.
+
+        Raises:
+            ConfigurationError: this guard has no approvals.
+            ToolArgumentsValidationError: the tool's validators refuse the arguments now.
+        """
+        found = look_up(approval_id, options, core=self._core, deadline=self._deadline())
+        return self._decided(found.arrival, found) if isinstance(found, Resumption) else found
+
+    def resume(self, approval_id: str, **options: Unpack[ResumeOptions]) -> Any:
+        """Run a held call that has been approved. Arguments as for `authorize_resume`; delivers as `call` does.
+
+        Raises:
+            ConfigurationError: this guard has no approvals.
+            ToolArgumentsValidationError: the tool's validators refuse the arguments now.
+            ToolCallPolicyDeniedError: denied, in mode ``throw``.
+            ToolCallApprovalRequiredError: nobody has decided yet, in mode ``throw``.
+            ToolExecutionError: the handler was entered and raised an error of this package's tree.
+        """
+        return self._delivered(self.authorize_resume(approval_id, **options))
 
     def execute(self, permit: object) -> Any:
         """Run the call that `permit` stands for, once.
@@ -89,26 +125,30 @@ class ToolGuard(GuardBase):
             ToolExecutionError: the handler was entered and raised an error of this package's tree.
         """
         call = self._core.redeem(permit)
-        if isinstance(call, Denied):
-            return deliver(call, self.settings.result_mode)
-        return self._run(call)
+        refused, result = (call, None) if isinstance(call, Denied) else Execution(self._core, call).run()
+        return result if refused is None else deliver(refused, self.settings.result_mode)
 
-    def call(self, tool_name: str, raw_arguments: str | dict[str, Any], **options: Unpack[CallOptions]) -> Any:
+    def call(self, tool_name: str, raw_arguments: str | dict[str, Any], **options: Unpack[WaitingOptions]) -> Any:
         """Decide one call and, if it is allowed, run it. Arguments as for `authorize`.
+
+        With ``wait=seconds`` a held call waits in line for a person, outside the deadline of a decision: approved in
+        time it is resumed, else it is denied with ``approval_timed_out`` and its request expires.
 
         Returns:
             What the handler returns; or a `RefusalResult` in mode ``tool_result``.
 
         Raises:
+            ConfigurationError: ``wait`` is no number of seconds, or this guard has no approvals to wait for.
             ToolArgumentsValidationError: the arguments are refused; policy was not asked.
             ToolCallPolicyDeniedError: denied, in mode ``throw``.
             ToolCallApprovalRequiredError: a person must approve first, in mode ``throw``.
             ToolExecutionError: the handler was entered and raised an error of this package's tree.
         """
-        outcome = self.authorize(tool_name, raw_arguments, **options)
-        if isinstance(outcome, Allowed):
-            return self.execute(outcome.permit)
-        return deliver(outcome, self.settings.result_mode)
+        waiting, rest = waiting_of(options, self._core)
+        outcome = self.authorize(tool_name, raw_arguments, **rest)
+        if waiting is not None and isinstance(outcome, Suspended):
+            outcome = self._after_waiting(outcome, waiting)
+        return self._delivered(outcome)
 
     def authorize_handoff(
         self, to_agent_name: str, raw_payload: str | dict[str, Any], **options: Unpack[HandoffOptions]
@@ -119,7 +159,7 @@ class ToolGuard(GuardBase):
             ToolArgumentsValidationError: the payload is no strict JSON object; policy was not asked.
         """
         request = CallRequest.of_handoff(to_agent_name, raw_payload, **options)
-        attempt = begin_handoff(request, Deadline.after(self.settings.deadline), self.settings)
+        attempt = begin_handoff(request, self._deadline(), self.settings)
         if not isinstance(attempt, HandoffAttempt):
             return attempt
         return conclude_handoff(attempt, self._ask(self.settings.handoff_path, attempt), self.settings)
@@ -151,7 +191,7 @@ class ToolGuard(GuardBase):
         Raises:
             GuardCheckError: this guard could not allow anything, or allows what nobody owns.
         """
-        deadline = Deadline.after(self.settings.deadline)
+        deadline = self._deadline()
         if handoffs:
             probe = handoff_probe(self.settings, deadline)
             judge_handoff_probe(self._core, self._engine.name, probe, self._ask(self.settings.handoff_path, probe))
@@ -166,17 +206,54 @@ class ToolGuard(GuardBase):
         except BaseException as error:  # noqa: BLE001 - a panic of an engine in process is a BaseException; it is a deny
             return error
 
-    def _run(self, call: PermittedCall) -> Any:
-        # Providers first: whatever they do to the arguments, the recheck after them sees.
+    def _deadline(self) -> Deadline:
+        return Deadline.after(self.settings.deadline)
+
+    def _decided(self, arrival: Arrival | Denied, resumption: Resumption | None = None) -> Allowed | Denied | Suspended:
+        gate = self.settings.access
+        if isinstance(arrival, Arrival) and gate is not None:
+            arrival = admitted(arrival, self._access(gate, arrival), self._core.registry)
+        if not isinstance(arrival, Arrival):
+            return arrival
+        outcome: Allowed | Denied | Suspended | None = None
         try:
-            injected = self._core.injected(call)
-        except Exception as error:  # noqa: BLE001 - the handler was not entered: a deny
-            return deliver(self._core.injection_failed(call, error), self.settings.result_mode)
-        refused = self._core.ready(call)
-        if refused is not None:
-            return deliver(refused, self.settings.result_mode)
-        args, kwargs = call.tool.schema.bind(call.parsed)
+            outcome = self._judged(arrival, resumption)
+        finally:
+            if not isinstance(outcome, Allowed):
+                give_back(arrival.reservation)
+        return outcome
+
+    def _access(self, gate: AccessGate, arrival: Arrival) -> object:
         try:
-            return call.tool.handler(*args, **kwargs, **injected)
-        except AiocOpaError as error:
-            raise escaped_from_handler(error, call.tool.name) from error
+            return gate.authorize(access_question(arrival), arrival.deadline)
+        except Exception as error:  # noqa: BLE001 - every exception on the way to a tool is a deny
+            return error
+
+    def _judged(self, arrival: Arrival, resumption: Resumption | None) -> Allowed | Denied | Suspended:
+        resumed = None if resumption is None else resumption.resumed()
+        if isinstance(resumed, Denied):
+            return resumed
+        attempt = self._core.begin(arrival, resumed)
+        if not isinstance(attempt, Attempt):
+            return attempt
+        outcome = self._core.conclude(attempt, self._ask(self.settings.tool_path, attempt))
+        if isinstance(outcome, Suspended) and self.settings.approvals is not None:
+            return hold(attempt, outcome, self.settings.approvals)
+        return outcome
+
+    def _after_waiting(self, suspended: Suspended, waiting: Waiting) -> Allowed | Denied | Suspended:
+        approval_id = str(suspended.approval_id)
+        try:
+            waited = wait_for_decision(waiting.broker, waiting.tenant, approval_id, waiting.seconds)
+            refused = waiting.refused(waited, suspended)
+            if refused is not None:
+                return refused
+            run_context = waiting.options.get("run_context") if waiting.renew is None else waiting.renew()
+        except Exception as error:  # noqa: BLE001 - every exception on the way to a tool is a deny
+            return waiting.failed(error, suspended)
+        return self.authorize_resume(approval_id, **waiting.resume_options(run_context))
+
+    def _delivered(self, outcome: Allowed | Denied | Suspended) -> Any:
+        if isinstance(outcome, Allowed):
+            return self.execute(outcome.permit)
+        return deliver(outcome, self.settings.result_mode)

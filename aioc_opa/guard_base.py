@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from aioc_opa.arrival import metadata_of
 from aioc_opa.core.tool_schemas.function_schema import FunctionSchema
 from aioc_opa.core.tool_schemas.json_schema import JsonSchemaTool
 from aioc_opa.core.tool_schemas.pydantic_schema import PydanticSchema
@@ -22,8 +24,11 @@ if TYPE_CHECKING:
     from aioc_opa.core.tool_schemas.protocol import ToolSchema
     from aioc_opa.guard_settings import GuardSettings
     from aioc_opa.models.invocation import Invocation
+    from aioc_opa.models.principal import Principal
 
     Provider = Callable[[Invocation], Any]
+
+logger: Final = logging.getLogger("aioc_opa.guard")
 
 
 class GuardBase:
@@ -33,6 +38,8 @@ class GuardBase:
 
     def __init__(self, settings: GuardSettings) -> None:
         settings.warn_without_gate(stacklevel=3)
+        if settings.access is not None:
+            settings.access.require_usable(asynchronous=self._takes_async_handlers)
         self._core = GuardCore(settings)
 
     @property
@@ -52,6 +59,8 @@ class GuardBase:
         version: str | None = None,
         description: str | None = None,
         inject: Mapping[str, Provider] | None = None,
+        once: bool = False,
+        cost: int = 1,
     ) -> Callable[[Callable[..., Any]], GuardedTool]:
         """Decorator: register a function whose signature is its schema. See `register_function`.
 
@@ -62,7 +71,15 @@ class GuardBase:
             raise ToolRegistrationError("write @guard.tool() with parentheses; without them nothing is registered")
 
         def register(function: Callable[..., Any]) -> GuardedTool:
-            return self.register_function(function, name=name, version=version, description=description, inject=inject)
+            return self.register_function(
+                function,
+                name=name,
+                version=version,
+                description=description,
+                inject=inject,
+                once=once,
+                cost=cost,
+            )
 
         return register
 
@@ -74,6 +91,8 @@ class GuardBase:
         version: str | None = None,
         description: str | None = None,
         inject: Mapping[str, Provider] | None = None,
+        once: bool = False,
+        cost: int = 1,
     ) -> GuardedTool:
         """Register a function; its parameters are the tool's arguments.
 
@@ -84,6 +103,9 @@ class GuardBase:
             description: the function's docstring without one.
             inject: parameters that the application fills in, each with a provider called just before the handler.
                 They are no arguments: the model cannot set them, and they are outside the hash.
+            once: the effect may happen only once for a call id of a run; a repeat is denied with
+                ``call_already_executed``. Needs an approval store, and ids from the application.
+            cost: units that one call takes from the budgets of the access gate, 1 to 16.
 
         Raises:
             ToolRegistrationError: the function cannot be judged faithfully.
@@ -92,7 +114,9 @@ class GuardBase:
         injected = dict(inject or {})
         schema = FunctionSchema(function, tool_name=tool_name, injected=frozenset(injected))
         text = inspect.getdoc(function) if description is None else description
-        return self._add(tool_name, function, schema, version=version, description=text, inject=injected)
+        return self._add(
+            tool_name, function, schema, version=version, description=text, inject=injected, once=once, cost=cost
+        )
 
     def register_model(
         self,
@@ -102,6 +126,8 @@ class GuardBase:
         *,
         version: str | None = None,
         description: str = "",
+        once: bool = False,
+        cost: int = 1,
     ) -> GuardedTool:
         """Register a tool whose arguments are one pydantic model or type; the handler gets the parsed object.
 
@@ -109,7 +135,13 @@ class GuardBase:
             ToolRegistrationError: the type cannot be judged faithfully.
         """
         return self._add(
-            name, handler, PydanticSchema(arguments, tool_name=name), version=version, description=description
+            name,
+            handler,
+            PydanticSchema(arguments, tool_name=name),
+            version=version,
+            description=description,
+            once=once,
+            cost=cost,
         )
 
     def register_json_schema(
@@ -120,6 +152,8 @@ class GuardBase:
         *,
         version: str | None = None,
         description: str = "",
+        once: bool = False,
+        cost: int = 1,
     ) -> GuardedTool:
         """Register a tool that is described by a JSON Schema (MCP, OpenAI, Anthropic); the handler gets the dict.
 
@@ -127,8 +161,33 @@ class GuardBase:
             ToolRegistrationError: the schema is not usable.
         """
         return self._add(
-            name, handler, JsonSchemaTool(schema, tool_name=name), version=version, description=description
+            name,
+            handler,
+            JsonSchemaTool(schema, tool_name=name),
+            version=version,
+            description=description,
+            once=once,
+            cost=cost,
         )
+
+    def visible_tools(self, principal: Principal | None, capability: str | None = None) -> tuple[str, ...]:
+        """The tools that this caller could use at all, for a framework to offer no others to the model.
+
+        Without an access gate that is every registered tool. It is no decision: each call is still judged.
+
+        Returns:
+            Names, sorted; none when the gate fails.
+        """
+        gate = self.settings.access
+        if gate is None:
+            return self.tools
+        try:
+            registered = [metadata_of(tool) for tool in self._core.registry.all()]
+            offered = gate.visible(principal, capability, registered)
+            return tuple(sorted(set(offered) & set(self.tools)))
+        except Exception as error:  # noqa: BLE001 - whatever fails, nothing is offered
+            logger.error("no tool is offered: the access gate raised %s", type(error).__name__)  # noqa: TRY400 - no values
+            return ()
 
     def prepare(self, tool_name: str, raw_arguments: object) -> PreparedCall:
         """Steps 2 to 4 only, for inspection: nothing is asked, permitted or run.
@@ -155,6 +214,8 @@ class GuardBase:
         version: str | None,
         description: str | None,
         inject: Mapping[str, Provider] = MappingProxyType({}),
+        once: bool,
+        cost: int,
     ) -> GuardedTool:
         require_callable(name, handler)
         if is_async(handler) and not self._takes_async_handlers:
@@ -166,6 +227,12 @@ class GuardBase:
             schema=schema,
             handler=handler,
             inject=MappingProxyType(dict(inject)),
+            once=once,
+            cost=cost,
         )
+        if once and self._core.effects is None:
+            raise ToolRegistrationError(
+                f"tool {name!r}: once needs a store that remembers the calls: give the guard approvals=… or effects=…"
+            )
         self._core.registry.add(tool)
         return GuardedTool(name=name, version=version, description=tool.description)

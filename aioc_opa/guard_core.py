@@ -1,6 +1,6 @@
 """What the sync and the async guard share: everything but waiting for the engine and running the handler.
 
-A call goes through two functions around one question to the engine:
+A call that has arrived (`arrival`, step 1) goes through two functions around one question to the engine:
 
 `begin`     steps 2 to 4 of design 2. Gives an `Attempt` with the question's bytes, or a `Denied`, or raises
             `ToolArgumentsValidationError`. Policy has not been asked.
@@ -16,28 +16,36 @@ import os
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
+from aioc_opa.approvals.records import NO_TENANT
+from aioc_opa.arrival import arrive
 from aioc_opa.call_request import SurroundingsError, problem_of
 from aioc_opa.core.decision_decoder import expiry
 from aioc_opa.core.engine_answer import EngineAnswer
 from aioc_opa.core.policy_question import principal_text, run_context_text, tool_question
 from aioc_opa.core.preparation import prepare_call, tool_hash
-from aioc_opa.core.public_reasons import APPROVAL_REQUIRED, DENIED, public_reason
+from aioc_opa.core.public_reasons import APPROVAL_REQUIRED, DENIED
 from aioc_opa.core.reasons import Reason
+from aioc_opa.denials import denied
+from aioc_opa.errors import ConfigurationError
+from aioc_opa.execution_core import ExecutionCore, unchanged
 from aioc_opa.judgement import RefusalError, judge
 from aioc_opa.models.outcome import Allowed, Denied, Question, Suspended
-from aioc_opa.permit import MAX_PERMIT_SECONDS, PermitBook, PermittedCall
+from aioc_opa.permit import MAX_PERMIT_SECONDS, PermittedCall
 from aioc_opa.suspension import suspended_tool_proposal
 from aioc_opa.tool_registry import ToolRegistry
 
 if TYPE_CHECKING:
+    from aioc_opa.approvals.broker import ApprovalBroker
+    from aioc_opa.arrival import Arrival
     from aioc_opa.call_request import CallRequest, Surroundings
     from aioc_opa.core.preparation import PreparedCall
     from aioc_opa.engines.deadline import Deadline
+    from aioc_opa.guard_resume import ResumedCall
     from aioc_opa.guard_settings import GuardSettings
     from aioc_opa.models.decision import PolicyDecision
+    from aioc_opa.models.principal import Principal
     from aioc_opa.tool_registry import RegisteredTool
 
 logger: Final = logging.getLogger("aioc_opa.guard")
@@ -54,38 +62,59 @@ class Attempt:
     body: bytes
     deadline: Deadline
     started: float
+    arrival: Arrival | None = None
+    resumed: ResumedCall | None = None
 
 
-class GuardCore:
+class GuardCore(ExecutionCore):
     """The pipeline of one guard. Thread-safe and task-safe: the state of a call is in its `Attempt`."""
 
     def __init__(self, settings: GuardSettings) -> None:
-        self.settings = settings
+        super().__init__(settings)
         self.registry = ToolRegistry()
-        self.permits = PermitBook()
 
-    def begin(self, request: CallRequest, deadline: Deadline) -> Attempt | Denied:
+    def broker(self) -> ApprovalBroker:
+        """The guard's approvals.
+
+        Raises:
+            ConfigurationError: it has none.
+        """
+        if self.settings.approvals is None:
+            raise ConfigurationError("this guard has no approvals: give it approvals=ApprovalBroker(…)")
+        return self.settings.approvals
+
+    def tenant_of(self, principal: Principal | None) -> str:
+        """The tenant whose approvals are this caller's, as stores write it: the access gate's word counts."""
+        gate = self.settings.access
+        bound = principal if gate is None else gate.bound(principal)
+        return NO_TENANT if bound is None or bound.tenant is None else bound.tenant
+
+    def arrive(self, request: CallRequest, deadline: Deadline) -> Arrival | Denied:
+        """Step 1, before the access gate is asked."""
+        return arrive(request, self.registry, deadline, gated=self.settings.access is not None)
+
+    def begin(self, arrival: Arrival, resumed: ResumedCall | None = None) -> Attempt | Denied:
         """Decode, parse, fingerprint and write the question.
+
+        Args:
+            arrival: of a registered tool.
+            resumed: the approval that the call is resumed from.
 
         Raises:
             ToolArgumentsValidationError: the arguments are refused before policy.
         """
-        started = time.perf_counter()
-        tool = self.registry.find(request.target)
+        tool = arrival.tool
         if tool is None:
-            # Unknown and forbidden look alike to the caller; operators can tell them apart (design 3.3).
-            # The name is the model's: its digest only.
-            name = request.target if type(request.target) is str else ""
-            digest = sha256(name.encode(errors="surrogatepass")).hexdigest()[:16]
-            known = ", ".join(self.registry.names()[:20]) or "none"
-            logger.warning("denied: %s (name sha256 %s…; registered: %s)", Reason.TOOL_NOT_REGISTERED, digest, known)
-            return _not_registered(started)
-        prepared = self.prepare(tool, request.raw_arguments)
+            return denied(Reason.TOOL_NOT_AUTHORIZED, arrival.started, stage="access")
+        prepared = self.prepare(tool, arrival.request.raw_arguments)
         try:
-            return self._attempt(request, tool, prepared, deadline, started)
+            return self._attempt(arrival, tool, prepared, resumed)
+        except RefusalError as refusal:
+            logger.warning("denied %s: %s: %s", tool.name, refusal.reason, refusal.detail)
+            return denied(refusal.reason, arrival.started)
         except Exception as error:  # noqa: BLE001 - names, context or principal without a canonical form, of whatever kind
             logger.warning("denied %s: %s: %s", tool.name, Reason.POLICY_INPUT_INVALID, problem_of(error))
-            return _denied(Reason.POLICY_INPUT_INVALID, started)
+            return denied(Reason.POLICY_INPUT_INVALID, arrival.started)
 
     def prepare(self, tool: RegisteredTool, raw_arguments: object) -> PreparedCall:
         """Steps 2 to 4 for one tool.
@@ -102,10 +131,12 @@ class GuardCore:
         )
 
     def _attempt(
-        self, request: CallRequest, tool: RegisteredTool, prepared: PreparedCall, deadline: Deadline, started: float
-    ) -> Attempt | Denied:
-        around = request.surroundings()
+        self, arrival: Arrival, tool: RegisteredTool, prepared: PreparedCall, resumed: ResumedCall | None
+    ) -> Attempt:
+        around = arrival.surroundings
         proposal_hash = tool_hash(around.agent_name, tool.name, prepared)
+        if resumed is not None and proposal_hash != resumed.proposal_hash:
+            raise RefusalError(Reason.APPROVAL_BINDING_MISMATCH, "the parsed arguments are not those that were held")
         body = tool_question(
             request_id=around.request_id,
             agent_name=around.agent_name,
@@ -120,6 +151,7 @@ class GuardCore:
             turn=around.turn,
             principal=None if around.principal is None else principal_text(around.principal),
             decode_assurance=prepared.decode_assurance,
+            approval=None if resumed is None else resumed.evidence_text,
         )
         if len(body) > self.settings.max_body_bytes:
             raise SurroundingsError(f"the question has {len(body)} bytes, over max_body_bytes")
@@ -134,8 +166,10 @@ class GuardCore:
             surroundings=around,
             question=question,
             body=body,
-            deadline=deadline,
-            started=started,
+            deadline=arrival.deadline,
+            started=arrival.started,
+            arrival=arrival,
+            resumed=resumed,
         )
 
     def conclude(self, attempt: Attempt, answer: EngineAnswer | BaseException) -> Allowed | Denied | Suspended:
@@ -150,15 +184,17 @@ class GuardCore:
             decision = judge(
                 answer, question=attempt.question, kind="tool", deadline=attempt.deadline, gate=self.settings.gate
             )
+            if attempt.resumed is not None:
+                attempt.resumed.require_same_policy(decision, facts["policy_revision"])
             return self._outcome(attempt, decision, facts)
         except RefusalError as refusal:
             logger.warning("denied %s: %s", attempt.tool.name, refusal.reason)
             # An engine's error text can hold argument values: for operators who ask for it.
             logger.debug("detail of %s: %s", attempt.question.request_id, refusal.detail)
-            return _denied(refusal.reason, attempt.started, **facts)
+            return denied(refusal.reason, attempt.started, **facts)
         except Exception as error:  # noqa: BLE001 - the last line: whatever goes wrong here is a deny
             logger.error("denied %s: internal error (%s)", attempt.tool.name, type(error).__name__)  # noqa: TRY400 - a traceback can hold argument values
-            return _denied(Reason.POLICY_UNAVAILABLE, attempt.started, **facts)
+            return denied(Reason.POLICY_UNAVAILABLE, attempt.started, **facts)
 
     def _outcome(
         self, attempt: Attempt, decision: PolicyDecision, facts: dict[str, Any]
@@ -184,45 +220,6 @@ class GuardCore:
         permit = self.permits.issue(_permitted(attempt, decision))
         return Allowed(public_reason=decision.public_reason or "", permit=permit, **facts)
 
-    def redeem(self, permit: object) -> PermittedCall | Denied:
-        """Step 7: what the permit stands for, once."""
-        call = self.permits.redeem(permit)
-        if call is None:
-            logger.warning("denied: %s", Reason.PERMIT_INVALID)
-            return _denied(Reason.PERMIT_INVALID, time.perf_counter(), stage="permit")
-        return call
-
-    def ready(self, call: PermittedCall) -> Denied | None:
-        """Step 6 again, the last thing before the handler: None when the object is unchanged and the permit lives."""
-        if not unchanged(call.tool, call.parsed, call.args_canonical_json):
-            reason = Reason.POLICY_MUTATED_ARGUMENTS
-        elif time.monotonic() >= call.expires_at:  # a provider, or the queue for a thread, took too long
-            reason = Reason.PERMIT_INVALID
-        else:
-            return None
-        logger.warning("denied %s: %s", call.tool.name, reason)
-        return _denied(reason, time.perf_counter(), stage="permit", question=call.question)
-
-    def injected(self, call: PermittedCall) -> dict[str, Any]:
-        """What the providers of injected context give, by parameter name; an async one gives an awaitable."""
-        if not call.tool.inject:
-            return {}
-        invocation = call.surroundings.invocation(call.tool.name)
-        return {name: provider(invocation) for name, provider in call.tool.inject.items()}
-
-    def injection_failed(self, call: PermittedCall, error: Exception) -> Denied:
-        """The deny for a provider of injected context that raised: the handler was not entered."""
-        logger.error("denied %s: a provider of injected context raised %s", call.tool.name, type(error).__name__)
-        return _denied(Reason.PERMIT_INVALID, time.perf_counter(), stage="permit", question=call.question)
-
-
-def unchanged(tool: RegisteredTool, parsed: object, args_canonical_json: str) -> bool:
-    """Whether the judged object still has the canonical text that was judged. Equal texts, equal hashes."""
-    try:
-        return tool.schema.canonical_text(parsed) == args_canonical_json
-    except Exception:  # noqa: BLE001 - an object that cannot be written any more has changed
-        return False
-
 
 def _permitted(attempt: Attempt, decision: PolicyDecision) -> PermittedCall:
     # Design 3.5: 30 s at most, by a monotonic clock, never past expiresAt.
@@ -238,24 +235,6 @@ def _permitted(attempt: Attempt, decision: PolicyDecision) -> PermittedCall:
         surroundings=attempt.surroundings,
         expires_at=time.monotonic() + seconds,
         process=os.getpid(),
-    )
-
-
-def _not_registered(started: float) -> Denied:
-    return Denied(
-        code=Reason.TOOL_NOT_AUTHORIZED.value,
-        audit_code=Reason.TOOL_NOT_REGISTERED.value,
-        public_reason=public_reason(Reason.TOOL_NOT_AUTHORIZED),
-        stage="access",
-        duration_ms=(time.perf_counter() - started) * 1000.0,
-    )
-
-
-def _denied(reason: Reason, started: float, **facts: Any) -> Denied:
-    return Denied(
-        code=reason.value,
-        audit_code=reason.value,
-        public_reason=public_reason(reason),
-        duration_ms=(time.perf_counter() - started) * 1000.0,
-        **facts,
+        approval_id=None if attempt.resumed is None else attempt.resumed.approval_id,
+        reservation=None if attempt.arrival is None else attempt.arrival.reservation,
     )

@@ -13,6 +13,9 @@ from aioc_opa.errors import ConfigurationError
 from aioc_opa.revision_gate import UnsafeAnyRevision, UnsafeAnyRevisionWarning
 
 if TYPE_CHECKING:
+    from aioc_opa.access.gate import AccessGate
+    from aioc_opa.approvals.broker import ApprovalBroker
+    from aioc_opa.approvals.store import ApprovalStore
     from aioc_opa.revision_gate import RevisionGate
 
 DEFAULT_DEADLINE_SECONDS: Final = 5.0
@@ -35,6 +38,9 @@ class SettingsDict(TypedDict, total=False):
     tool_path: DecisionPath
     handoff_path: DecisionPath
     revision_gate: RevisionGate | None
+    access: AccessGate | None
+    approvals: ApprovalBroker | None
+    effects: ApprovalStore | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +56,9 @@ class GuardSettings:
         tool_path: pinned decision path for tool calls.
         handoff_path: pinned decision path for handoffs.
         revision_gate: which policy revisions count; None takes any, with a warning.
+        access: the gate that is asked before arguments are looked at; None lets every registered tool pass step 1.
+        approvals: keeps held calls and their votes; without it a held call is only proposed.
+        effects: remembers which calls of tools marked ``once`` have run; the store of `approvals` where that is given.
     """
 
     deadline: float = DEFAULT_DEADLINE_SECONDS
@@ -60,6 +69,9 @@ class GuardSettings:
     tool_path: DecisionPath = TOOL_POLICY_PATH
     handoff_path: DecisionPath = HANDOFF_POLICY_PATH
     revision_gate: RevisionGate | None = None
+    access: AccessGate | None = None
+    approvals: ApprovalBroker | None = None
+    effects: ApprovalStore | None = None
 
     def __post_init__(self) -> None:
         """Refuse settings that would fail open, or fail every call.
@@ -86,6 +98,17 @@ class GuardSettings:
                 "revision_gate must have a method accepts(policy_revision) -> bool, such as UnsafeAnyRevision(); "
                 f"{type(self.revision_gate).__name__} has none"
             )
+        self._require_parts()
+
+    def _require_parts(self) -> None:
+        for name, wanted, example in (
+            ("access", ("authorize", "authorize_async", "visible", "require_usable"), "AccessGate(…)"),
+            ("approvals", ("open", "give_up", "store"), "ApprovalBroker(…)"),
+            ("effects", ("intend", "claim", "finish"), "open_store('calls.db')"),
+        ):
+            part = getattr(self, name)
+            if part is not None and not all(hasattr(part, each) for each in wanted):
+                raise ConfigurationError(f"{name} must be something like {example}; {type(part).__name__} is not")
 
     @property
     def gate(self) -> RevisionGate:

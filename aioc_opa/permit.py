@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
+    from aioc_opa.access.budgets import Reservation
     from aioc_opa.call_request import Surroundings
     from aioc_opa.models.outcome import Question
     from aioc_opa.tool_registry import RegisteredTool
@@ -50,6 +51,8 @@ class PermittedCall:
         surroundings: what injected values may be made from.
         expires_at: monotonic seconds.
         process: id of the process that issued it.
+        approval_id: the approval that is consumed just before the effect; None when the call needs none.
+        reservation: what the access gate took from budgets.
     """
 
     tool: RegisteredTool
@@ -59,6 +62,8 @@ class PermittedCall:
     surroundings: Surroundings
     expires_at: float
     process: int
+    approval_id: str | None = None
+    reservation: Reservation | None = None
 
 
 class PermitBook:

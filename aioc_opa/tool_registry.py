@@ -10,8 +10,10 @@ import inspect
 import re
 import threading
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from aioc_opa.core.approvals.digests import tool_digest
 from aioc_opa.errors import ToolRegistrationError
 
 if TYPE_CHECKING:
@@ -21,10 +23,13 @@ if TYPE_CHECKING:
     from aioc_opa.models.invocation import Invocation
 
 TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,127}")
+MAX_COST: Final = 16
+"""The largest `resource_budget` of a `ToolAuthorizationRequest`."""
+
 _VERSION: Final = re.compile(r"[!-~]{1,32}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: the digest is kept once it has been asked for
 class RegisteredTool:
     """One registration. Immutable: a permit holds the one it was made for.
 
@@ -35,6 +40,8 @@ class RegisteredTool:
         schema: compiled argument schema.
         handler: what runs; never handed out.
         inject: providers of the parameters that the application fills in, by parameter name.
+        once: whether its effect may happen only once for a call of a run, whoever retries.
+        cost: units of a budget that one call takes, 1 to 16.
     """
 
     name: str
@@ -43,6 +50,13 @@ class RegisteredTool:
     schema: ToolSchema
     handler: Callable[..., Any]
     inject: Mapping[str, Callable[[Invocation], Any]]
+    once: bool = False
+    cost: int = 1
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over name, description and schema: what an approval is bound to (design 3.5)."""
+        return tool_digest(name=self.name, description=self.description, schema=self.schema.export())
 
 
 class ToolRegistry:
@@ -65,6 +79,10 @@ class ToolRegistry:
             )
         if tool.version is not None and _VERSION.fullmatch(tool.version) is None:
             raise ToolRegistrationError(f"tool {tool.name!r}: version must be 1 to 32 printable ASCII characters")
+        if type(tool.once) is not bool:
+            raise ToolRegistrationError(f"tool {tool.name!r}: once must be True or False")
+        if type(tool.cost) is not int or not 1 <= tool.cost <= MAX_COST:
+            raise ToolRegistrationError(f"tool {tool.name!r}: cost must be an integer of 1 to {MAX_COST}")
         folded = tool.name.casefold()
         with self._lock:
             taken = self._folded.get(folded)

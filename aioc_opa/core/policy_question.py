@@ -13,6 +13,7 @@ from aioc_opa.core.canonical_json import canonical_text
 
 if TYPE_CHECKING:
     from aioc_opa.core.json_value import JsonObject
+    from aioc_opa.models.approval_evidence import ApprovalEvidence
     from aioc_opa.models.principal import Principal
     from aioc_opa.models.run_context import RunContext
 
@@ -46,6 +47,15 @@ def principal_text(principal: Principal) -> str:
     return canonical_text(document)
 
 
+def approval_text(evidence: ApprovalEvidence) -> str:
+    """JSON text of the evidence of an approval.
+
+    Raises:
+        NotCanonicalError: a name in it has no canonical form.
+    """
+    return canonical_text(evidence.model_dump(mode="json", by_alias=True, exclude_none=True))
+
+
 def tool_question(
     *,
     request_id: str,
@@ -61,20 +71,22 @@ def tool_question(
     turn: int,
     principal: str | None,
     decode_assurance: Literal["raw", "decoded"],
+    approval: str | None = None,
 ) -> bytes:
-    """Body for a tool call; `run_context` and `principal` are texts made by this module.
+    """Body for a tool call; `run_context`, `principal` and `approval` are texts made by this module.
 
     Raises:
         UnicodeEncodeError: a name has a lone surrogate.
     """
     version = "" if tool_version is None else f'"toolVersion":{_quote(tool_version)},'
     who = "" if principal is None else f'"principal":{principal},'
+    evidence = "" if approval is None else f'"approval":{approval},'
     return (
         f'{{"input":{{"contractVersion":"1","kind":"tool","requestId":"{request_id}",'
         f'"agentName":{_quote(agent_name)},"toolName":{_quote(tool_name)},{version}"callId":{_quote(call_id)},'
         f'"rawArguments":{_quote(raw_arguments)},"requestedArguments":{requested_json},'
         f'"parsedArguments":{args_canonical_json},"argsCanonicalJson":{_quote(args_canonical_json)},'
-        f'"proposalHash":"{proposal_hash}","runContext":{run_context},"turn":{turn},{who}'
+        f'"proposalHash":"{proposal_hash}","runContext":{run_context},"turn":{turn},{who}{evidence}'
         f'"decodeAssurance":"{decode_assurance}"}}}}'
     ).encode()
 

@@ -77,9 +77,15 @@ class Denied(Outcome):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspended(Outcome):
-    """A person must approve first."""
+    """A person must approve first.
+
+    Attributes:
+        proposal: what is to be approved.
+        approval_id: the stored request, for `resume`; None when the guard has no approvals.
+    """
 
     proposal: SuspendedToolProposal = field(repr=False)
+    approval_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,134 @@
+"""Running one permitted call from an event loop: recheck, use up what the effect takes, enter the handler once.
+
+A handler that is a plain function runs in a thread, and everything up to it in that thread too, so that nothing lies
+between the last recheck and the handler. For an async handler only the store's steps are in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from typing import TYPE_CHECKING, Any
+
+from aioc_opa.arrival import give_back
+from aioc_opa.delivery import escaped_from_handler
+from aioc_opa.errors import AiocOpaError
+from aioc_opa.execution import begin
+from aioc_opa.models.outcome import Denied
+from aioc_opa.tool_registry import is_async
+
+if TYPE_CHECKING:
+    from aioc_opa.access.budgets import Reservation
+    from aioc_opa.approvals.records import EffectIntent, EffectOutcome
+    from aioc_opa.execution_core import ExecutionCore
+    from aioc_opa.permit import PermittedCall
+
+
+class AsyncExecution:
+    """One run of one permitted call. Use once."""
+
+    def __init__(self, core: ExecutionCore, call: PermittedCall) -> None:
+        self._core = core
+        self._call = call
+        self._injected: dict[str, Any] = {}
+        # Whoever takes it first decides whether the handler is entered: the run, or its cancellation.
+        self._turn = threading.Lock()
+
+    async def run(self) -> tuple[Denied | None, Any]:
+        """The refusal, or what the handler returned.
+
+        Raises:
+            ToolExecutionError: the handler raised an error of this package's tree.
+            Exception: whatever else the handler raises.
+        """
+        try:
+            # Providers first: whatever they do to the arguments, the recheck after them sees.
+            try:
+                self._injected = {name: await given(value) for name, value in self._core.injected(self._call).items()}
+            except Exception as error:  # noqa: BLE001 - the handler was not entered: a deny
+                return self._core.injection_failed(self._call, error), None
+            if is_async(self._call.tool.handler):
+                return await self._in_loop()
+            return await asyncio.to_thread(self._in_thread)
+        finally:
+            if self._turn.acquire(blocking=False):  # never entered, and from now on it cannot be
+                await given_back(self._call.reservation)
+
+    def _in_thread(self) -> tuple[Denied | None, Any]:
+        intent = begin(self._core, self._call)
+        if isinstance(intent, Denied):
+            return intent, None
+        if not self._turn.acquire(blocking=False):
+            self._core.end_effect(intent, "not_entered")
+            return None, None  # nobody waits for this: its task was cancelled
+        ended: EffectOutcome = "unknown"
+        try:
+            result = self._handler()
+            ended = "returned"
+        except AiocOpaError as error:
+            ended = "raised"
+            raise escaped_from_handler(error, self._call.tool.name) from error
+        except StopIteration as error:
+            # No future can carry a StopIteration (PEP 479): awaiting it would never end.
+            ended = "raised"
+            raise RuntimeError("the handler raised StopIteration") from error
+        except Exception:
+            ended = "raised"
+            raise
+        finally:
+            self._core.end_effect(intent, ended)
+        return None, result
+
+    async def _in_loop(self) -> tuple[Denied | None, Any]:
+        if self._core.takes_effects(self._call):
+            intent = await self._begun()
+            refused = intent if isinstance(intent, Denied) else self._core.unchanged_since(intent, self._call)
+        else:
+            intent, refused = None, self._core.ready(self._call)
+        if refused is not None or isinstance(intent, Denied):
+            return refused, None
+        self._turn.acquire(blocking=False)
+        ended: EffectOutcome = "unknown"  # what a cancellation in the middle of the handler leaves
+        try:
+            result = await self._handler()
+            ended = "returned"
+        except AiocOpaError as error:
+            ended = "raised"
+            raise escaped_from_handler(error, self._call.tool.name) from error
+        except Exception:
+            ended = "raised"
+            raise
+        finally:
+            if intent is not None:
+                await asyncio.shield(asyncio.to_thread(self._core.end_effect, intent, ended))
+        return None, result
+
+    async def _begun(self) -> EffectIntent | Denied | None:
+        begun = asyncio.ensure_future(asyncio.to_thread(begin, self._core, self._call))
+        try:
+            return await asyncio.shield(begun)
+        except asyncio.CancelledError:
+            # The store's step cannot be called back. When it has ended, say that nothing ran.
+            begun.add_done_callback(self._not_entered)
+            raise
+
+    def _not_entered(self, begun: asyncio.Future[EffectIntent | Denied | None]) -> None:
+        intent = None if begun.cancelled() or begun.exception() is not None else begun.result()
+        if intent is not None and not isinstance(intent, Denied):
+            asyncio.get_running_loop().run_in_executor(None, self._core.end_effect, intent, "not_entered")
+
+    def _handler(self) -> Any:
+        args, kwargs = self._call.tool.schema.bind(self._call.parsed)
+        return self._call.tool.handler(*args, **kwargs, **self._injected)
+
+
+async def given(value: Any) -> Any:
+    """`value`, awaited where a provider gave an awaitable."""
+    return await value if inspect.isawaitable(value) else value
+
+
+async def given_back(reservation: Reservation | None) -> None:
+    """`give_back` from an event loop: a budget in a database is not waited for there."""
+    if reservation is not None:
+        await asyncio.shield(asyncio.to_thread(give_back, reservation))

@@ -1,0 +1,74 @@
+"""Running one permitted call, synchronously: recheck, use up what the effect takes, enter the handler once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from aioc_opa.arrival import give_back
+from aioc_opa.delivery import escaped_from_handler
+from aioc_opa.errors import AiocOpaError
+from aioc_opa.models.outcome import Denied
+
+if TYPE_CHECKING:
+    from aioc_opa.approvals.records import EffectIntent, EffectOutcome
+    from aioc_opa.execution_core import ExecutionCore
+    from aioc_opa.permit import PermittedCall
+
+
+class Execution:
+    """One run of one permitted call. Use once."""
+
+    def __init__(self, core: ExecutionCore, call: PermittedCall) -> None:
+        self._core = core
+        self._call = call
+        self._entered = False
+
+    def run(self) -> tuple[Denied | None, Any]:
+        """The refusal, or what the handler returned.
+
+        Raises:
+            ToolExecutionError: the handler raised an error of this package's tree.
+            Exception: whatever else the handler raises.
+        """
+        try:
+            # Providers first: whatever they do to the arguments, the recheck after them sees.
+            try:
+                injected = self._core.injected(self._call)
+            except Exception as error:  # noqa: BLE001 - the handler was not entered: a deny
+                return self._core.injection_failed(self._call, error), None
+            intent = begin(self._core, self._call)
+            if isinstance(intent, Denied):
+                return intent, None
+            return None, self._enter(injected, intent)
+        finally:
+            if not self._entered:
+                give_back(self._call.reservation)
+
+    def _enter(self, injected: dict[str, Any], intent: EffectIntent | None) -> Any:
+        self._entered = True
+        ended: EffectOutcome = "unknown"  # what an interrupt in the middle of the handler leaves
+        try:
+            args, kwargs = self._call.tool.schema.bind(self._call.parsed)
+            result = self._call.tool.handler(*args, **kwargs, **injected)
+            ended = "returned"
+        except AiocOpaError as error:
+            ended = "raised"
+            raise escaped_from_handler(error, self._call.tool.name) from error
+        except Exception:
+            ended = "raised"
+            raise
+        finally:
+            self._core.end_effect(intent, ended)
+        return result
+
+
+def begin(core: ExecutionCore, call: PermittedCall) -> EffectIntent | Denied | None:
+    """Everything between the providers and the handler: recheck, intent, use up, and the recheck once more."""
+    refused = core.ready(call)
+    if refused is not None:
+        return refused
+    intent = core.begin_effect(call)
+    if isinstance(intent, Denied):
+        return intent
+    refused = core.unchanged_since(intent, call)
+    return intent if refused is None else refused
