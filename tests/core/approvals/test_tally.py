@@ -17,6 +17,9 @@ from aioc_opa.models.decision import ApprovalRequirement, ApprovalTerms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from random import Random
+
+    Votes = list[VoteStatement]
 
 BINDINGS = ApprovalBindings(
     proposal_hash="a" * 64,
@@ -146,28 +149,34 @@ RANK = {None: 0, APPROVE: 1, REJECT: 2}
 
 
 @given(some_terms, some_votes, some_requesters, st.randoms())
-def test_tally_does_not_depend_on_the_order_of_votes(terms_, votes, requesters, random) -> None:  # type: ignore[no-untyped-def]
+def test_tally_does_not_depend_on_the_order_of_votes(
+    asked: ApprovalTerms, votes: Votes, requesters: frozenset[str], random: Random
+) -> None:
     shuffled = list(votes)
     random.shuffle(shuffled)
-    assert tally(terms_, votes, requesters=requesters) is tally(terms_, shuffled, requesters=requesters)
+    assert tally(asked, votes, requesters=requesters) is tally(asked, shuffled, requesters=requesters)
 
 
 @given(some_terms, some_votes, some_vote, some_requesters)
-def test_a_further_vote_only_takes_it_forward(terms_, votes, more, requesters) -> None:  # type: ignore[no-untyped-def]
-    before, after = (tally(terms_, some, requesters=requesters) for some in (votes, [*votes, more]))
+def test_a_further_vote_only_takes_it_forward(
+    asked: ApprovalTerms, votes: Votes, more: VoteStatement, requesters: frozenset[str]
+) -> None:
+    before, after = (tally(asked, some, requesters=requesters) for some in (votes, [*votes, more]))
     assert RANK[after] >= RANK[before]
 
 
 @given(some_terms, some_votes, some_requesters)
-def test_repeating_votes_changes_nothing(terms_, votes, requesters) -> None:  # type: ignore[no-untyped-def]
-    assert tally(terms_, votes, requesters=requesters) is tally(terms_, votes * 2, requesters=requesters)
+def test_repeating_votes_changes_nothing(asked: ApprovalTerms, votes: Votes, requesters: frozenset[str]) -> None:
+    assert tally(asked, votes, requesters=requesters) is tally(asked, votes * 2, requesters=requesters)
 
 
 @given(some_terms, some_votes, some_requesters)
-def test_tally_is_what_the_rule_says_counted_another_way(terms_, votes, requesters) -> None:  # type: ignore[no-untyped-def]
-    asked = {role for requirement in terms_.requirements for role in requirement.approver_roles}
-    barred = requesters if terms_.separation_of_duties else frozenset()
-    valid = [one for one in votes if one.person_id not in barred and asked & set(one.roles)]
+def test_tally_is_what_the_rule_says_counted_another_way(
+    asked: ApprovalTerms, votes: Votes, requesters: frozenset[str]
+) -> None:
+    wanted = {role for requirement in asked.requirements for role in requirement.approver_roles}
+    barred = requesters if asked.separation_of_duties else frozenset()
+    valid = [one for one in votes if one.person_id not in barred and wanted & set(one.roles)]
     if any(one.verdict == "rejected" for one in valid):
         expected = REJECT
     else:
@@ -176,20 +185,22 @@ def test_tally_is_what_the_rule_says_counted_another_way(terms_, votes, requeste
             roles_of.setdefault(one.person_id, set()).update(one.roles)
         met = all(
             sum(bool(roles & set(requirement.approver_roles)) for roles in roles_of.values()) >= requirement.quorum
-            for requirement in terms_.requirements
+            for requirement in asked.requirements
         )
         expected = APPROVE if met else None
-    assert tally(terms_, votes, requesters=requesters) is expected
+    assert tally(asked, votes, requesters=requesters) is expected
 
 
 @given(some_terms, some_votes, some_vote, some_requesters)
-def test_a_vote_that_is_not_refused_counts_and_a_refused_one_would_not(terms_, votes, one, requesters) -> None:  # type: ignore[no-untyped-def]
+def test_a_vote_that_is_not_refused_counts_and_a_refused_one_would_not(
+    asked: ApprovalTerms, votes: Votes, one: VoteStatement, requesters: frozenset[str]
+) -> None:
     try:
-        refuse_vote(one, terms=terms_, requesters=requesters, earlier=votes)
+        refuse_vote(one, terms=asked, requesters=requesters, earlier=votes)
     except VoteRefusedError as refused:
         if refused.code != "contradicts_earlier_vote":
-            assert tally(terms_, [*votes, one], requesters=requesters) is tally(terms_, votes, requesters=requesters)
+            assert tally(asked, [*votes, one], requesters=requesters) is tally(asked, votes, requesters=requesters)
     else:
         assert all(kept.person_id != one.person_id for kept in votes)
         if one.verdict == "rejected":
-            assert tally(terms_, [*votes, one], requesters=requesters) is REJECT
+            assert tally(asked, [*votes, one], requesters=requesters) is REJECT
