@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from aioc_opa.approvals.held_call import HeldCall
 from aioc_opa.core.approvals.digests import terms_digest
+from aioc_opa.core.approvals.times import rfc3339_of_ms
 from aioc_opa.core.reasons import Reason
 from aioc_opa.denials import denied
 from aioc_opa.models.approval_bindings import ApprovalBindings
@@ -91,7 +92,10 @@ def _held(attempt: Attempt, suspended: Suspended, broker: ApprovalBroker) -> Sus
     )
     opened = broker.open(held)
     if opened.record is not None and opened.kind in {"opened", "existing"}:
-        return replace(suspended, approval_id=opened.record.approval_id)
+        # From here on the approval's end is what counts for this proposal.
+        until = rfc3339_of_ms(opened.record.expires_at_ms)
+        stored = proposal.model_copy(update={"expires_at": until})
+        return replace(suspended, approval_id=opened.record.approval_id, proposal=stored)
     if opened.kind == "rejected":
         return _refused(attempt, suspended, Reason.APPROVAL_REJECTED)
     logger.warning("denied %s: too many approvals are pending (%s)", attempt.tool.name, opened.cap)

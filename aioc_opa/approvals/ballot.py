@@ -47,7 +47,7 @@ def check_vote(
     person = people.current(statement.person_id)
     if person is None:
         raise VoteRefusedError("person_unknown", "the voter is not in the directory")
-    if person.tenants is not None and record.tenant not in person.tenants:
+    if not person.serves(record.tenant):
         raise VoteRefusedError("tenant_not_allowed", "the voter does not belong to this tenant")
     if not set(statement.roles) <= person.roles:
         raise VoteRefusedError("role_not_held", "the vote claims a role that the voter does not hold")
@@ -61,7 +61,7 @@ def require_may_end(record: ApprovalRecord, person: Person, event: ApprovalEvent
     Raises:
         VoteRefusedError: it does not.
     """
-    if person.tenants is not None and record.tenant not in person.tenants:
+    if not person.serves(record.tenant):
         raise VoteRefusedError("tenant_not_allowed", "you do not belong to this tenant")
     if event is ApprovalEvent.DISMISS and person.person_id in record.requesters:
         return  # who asked may withdraw

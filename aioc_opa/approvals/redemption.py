@@ -93,6 +93,6 @@ def _requesters(record: ApprovalRecord, broker: ApprovalBroker) -> tuple[str, ..
 def _held_still(vote: VoteStatement, record: ApprovalRecord, broker: ApprovalBroker) -> VoteStatement | None:
     """The vote with the roles that its person still holds; None when the person is gone or left the tenant."""
     person = broker.people.current(vote.person_id)
-    if person is None or (person.tenants is not None and record.tenant not in person.tenants):
+    if person is None or not person.serves(record.tenant):
         return None
     return vote.model_copy(update={"roles": tuple(role for role in vote.roles if role in person.roles)})
