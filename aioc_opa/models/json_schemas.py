@@ -13,6 +13,7 @@ from aioc_opa.models.decision import PolicyDecision
 from aioc_opa.models.handoff_policy_input import HandoffPolicyInput
 from aioc_opa.models.refusal_result import RefusalResult
 from aioc_opa.models.suspended_proposal import SuspendedHandoffProposal, SuspendedToolProposal
+from aioc_opa.models.tool_access import ToolAccessDecision, ToolAccessInput
 from aioc_opa.models.tool_policy_input import ToolPolicyInput
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ CONTRACTS: Final[dict[str, type[WireModel]]] = {
     "tool_policy_input": ToolPolicyInput,
     "handoff_policy_input": HandoffPolicyInput,
     "decision": PolicyDecision,
+    "tool_access_input": ToolAccessInput,
+    "tool_access_decision": ToolAccessDecision,
     "suspended_tool_proposal": SuspendedToolProposal,
     "suspended_handoff_proposal": SuspendedHandoffProposal,
     "refusal_result": RefusalResult,

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 NAMESPACE: Final = "aioc"
 PACKS: Final = "packs"
 
-_LIBRARY_RULES: Final = frozenset({"lib", "tool_policy", "tool_access", "handoff_policy", "routes"})
-_LIBRARY_DATA: Final = frozenset({"lib", "owners", "handoffs", "access"})
+_LIBRARY_RULES: Final = frozenset({"lib", "tool_policy", "tool_access", "handoff_policy", "routes", "access_rules"})
+_LIBRARY_DATA: Final = frozenset({"lib", "owners", "handoffs", "access", "access_rules"})
 _PACK_DEPTH: Final = 3  # aioc / packs / <pack>
 
 

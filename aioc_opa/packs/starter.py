@@ -23,6 +23,9 @@ _OWN_FILES: Final = {
     "README.md": "policy_README.md.tmpl",
     "aioc/owners/data.json": "owners.json.tmpl",
     "aioc/handoffs/data.json": "handoffs.json.tmpl",
+    "aioc/access/data.json": "access.json.tmpl",
+    "aioc/access_rules/access_rules.rego": "access_rules.rego.tmpl",
+    "aioc/access_rules/access_rules_test.rego": "access_rules_test.rego.tmpl",
     "aioc/routes/routes_test.rego": "routes_test.rego.tmpl",
 }
 

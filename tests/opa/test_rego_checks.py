@@ -51,7 +51,7 @@ def test_opa_test_passes_with_coverage(opa: Callable[..., subprocess.CompletedPr
     assert 100 * covered / (covered + sum(missed.values())) >= COVERAGE, missed
 
 
-def test_opa_inspect_names_both_entrypoints(opa: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_opa_inspect_names_every_entrypoint(opa: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     output = opa("inspect", "--annotations", "--format", "json", "rego")
     annotations = json.loads(output.stdout)["annotations"]
     entrypoints = {
@@ -63,6 +63,7 @@ def test_opa_inspect_names_both_entrypoints(opa: Callable[..., subprocess.Comple
         "aioc/tool_policy/decision",
         "aioc/tool_policy/decision_typescript",
         "aioc/handoff_policy/decision",
+        "aioc/tool_access/decision",
     } <= entrypoints
 
 

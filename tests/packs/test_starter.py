@@ -65,6 +65,10 @@ def test_it_holds_the_library_as_it_is_and_nothing_of_the_examples(tmp_path: Pat
         }
     assert json.loads((folder / "aioc/owners/data.json").read_text()) == {}
     assert json.loads((folder / "aioc/handoffs/data.json").read_text()) == {"targets": {}}
+    access = json.loads((folder / "aioc/access/data.json").read_text())
+    assert access == {"decidedBy": "table", **{key: {} for key in access.keys() - {"decidedBy"}}}
+    for path in (folder / "aioc/access_rules").iterdir():
+        assert path.read_bytes() == (repository / "rego/aioc/access_rules" / path.name).read_bytes()
     assert not (folder / "aioc/packs").exists()
     text = "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
     assert "airline" not in text
@@ -78,6 +82,17 @@ def test_nobody_owns_a_tool_and_so_nothing_is_allowed(tmp_path: Path, opa_binary
     staged = copy_policy(folder, tmp_path / "staged")
     for (answer,) in (on_opa(opa_binary, staged, [CALL]), on_regorus(staged, [CALL])):
         assert (answer["decision"], answer["reason"], answer["reasons"]) == ("deny", "no_rule_allows", [])
+
+
+def test_nobody_is_listed_and_so_nobody_may_use_a_tool(tmp_path: Path, opa_binary: Path) -> None:
+    folder = tmp_path / "policy"
+    new_policy(folder)
+    staged = copy_policy(folder, tmp_path / "staged")
+    asked = {"kind": "access", "requestId": "r", "requestDigest": "d", "request": {"identity": "k", "toolName": "t"}}
+    rule = "data.aioc.tool_access.decision"
+    for (answer,) in (on_opa(opa_binary, staged, [asked], rule), on_regorus(staged, [asked], rule)):
+        echoes = {key: asked[key] for key in ("kind", "requestId", "requestDigest")}
+        assert answer == {"decision": "deny", "reason": "identity_not_listed", **echoes}
 
 
 def test_what_is_there_is_not_overwritten(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 # title: What the OPA server itself answers
 # description: >-
 #   OPA's own API is as powerful as the policies it holds: with it anyone could replace a policy, read the data or run
-#   a query (https://www.openpolicyagent.org/docs/security). Only two questions are answered, and the health check.
+#   a query (https://www.openpolicyagent.org/docs/security). Only three questions are answered, and the health check.
 #   Start OPA with --authorization=basic; whatever is not listed here gets a 401. Who may connect at all is for TLS,
 #   a token or the network to say: add a rule on `input.identity` there.
 package system.authz
@@ -34,6 +34,7 @@ allow if {
 decision_paths := {
 	["v1", "data", "aioc", "tool_policy", "decision"],
 	["v1", "data", "aioc", "handoff_policy", "decision"],
+	["v1", "data", "aioc", "tool_access", "decision"],
 }
 
 # Not `explain` or `instrument`: the first shows the policy's data to whoever asks, the second is slow.

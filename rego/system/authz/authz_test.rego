@@ -11,12 +11,11 @@ question := {
 	"headers": {},
 }
 
-test_both_decisions_may_be_asked if {
-	authz.allow with input as question
-	authz.allow with input as object.union(
-		question,
-		{"path": ["v1", "data", "aioc", "handoff_policy", "decision"]},
-	)
+test_each_decision_may_be_asked if {
+	every package_name in ["tool_policy", "handoff_policy", "tool_access"] {
+		path := ["v1", "data", "aioc", package_name, "decision"]
+		authz.allow with input as object.union(question, {"path": path})
+	}
 }
 
 test_a_bare_strict_flag_counts if {
@@ -66,6 +65,9 @@ test_nothing_else_is_answered if {
 		["v1", "data", "aioc", "tool_policy", "decision", ""],
 		["v1", "data", "aioc", "tool_policy", "decision", "effect"],
 		["v1", "data", "aioc", "packs"],
+		["v1", "data", "aioc", "access"],
+		["v1", "data", "aioc", "tool_access"],
+		["v1", "data", "aioc", "tool_access", "table", "allow"],
 		["v1", "data", "system", "authz", "allow"],
 		["v1", "query"],
 		["v1", "compile"],

@@ -33,13 +33,28 @@ drop if input.error
 
 # Comprehensions: an input that is no object (or a key that is absent) leaves nothing to show, not something unmasked.
 shown_input := object.union(
-	{key: value | some key, value in input.input; key in input_names; type_name(value) in scalars},
-	{key: shown |
-		some key, keys in input_parts
-		value := input.input[key]
-		shown := {name: part | some name, part in value; name in keys}
-	},
+	object.union(
+		{key: value | some key, value in input.input; key in input_names; type_name(value) in scalars},
+		{key: shown |
+			some key, keys in input_parts
+			value := input.input[key]
+			shown := {name: part | some name, part in value; name in keys}
+		},
+	),
+	object.union(shown_request, shown_votes),
 )
+
+# Step 1: metadata by contract, and only as scalars.
+shown_request := {"request": shown |
+	value := input.input.request
+	shown := {name: part | some name, part in value; name in request_names; type_name(part) in scalars}
+}
+
+# Who approved stays readable; the reason that a voter gave is none of the log's.
+shown_votes := {"approval": {"votes": shown} |
+	votes := input.input.approval.votes
+	shown := [{name: part | some name, part in vote; name in vote_names} | some vote in votes]
+}
 
 shown_result := {key: value | some key, value in input.result; key in result_keys}
 
@@ -52,6 +67,7 @@ input_names := {
 	"fromAgentName",
 	"kind",
 	"proposalHash",
+	"requestDigest",
 	"requestId",
 	"toAgentName",
 	"toolName",
@@ -63,10 +79,26 @@ input_names := {
 scalars := {"string", "number", "boolean", "null"}
 
 input_parts := {
-	"approval": {"id", "proposalHash", "requestedBy", "votes", "expiresAt", "policyRevision"},
+	"approval": {"id", "proposalHash", "requestedBy", "requesters", "expiresAt", "policyRevision"},
 	"principal": {"identity", "tenant", "roles", "onBehalfOf"},
 	"runContext": {"runId"},
 }
+
+request_names := {
+	"capability",
+	"deadlineSeconds",
+	"executionId",
+	"identity",
+	"model",
+	"provider",
+	"requestId",
+	"resourceBudget",
+	"tenantId",
+	"toolName",
+	"toolVersion",
+}
+
+vote_names := {"at", "personId", "roles", "verdict"}
 
 # Not `publicReason` and `metadata`: a pack may write arguments into them.
 result_keys := {
@@ -78,6 +110,7 @@ result_keys := {
 	"proposalHash",
 	"reason",
 	"reasons",
+	"requestDigest",
 	"requestId",
 	"resultMode",
 }

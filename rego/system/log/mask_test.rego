@@ -68,6 +68,23 @@ test_what_identifies_the_decision_is_shown if {
 	}} in shown
 }
 
+test_who_approved_is_shown_and_nothing_that_they_said if {
+	vote := {"personId": "ann", "roles": ["lead"], "verdict": "approved", "at": "2026-01-01T00:00:00Z"}
+	approval := {"id": "apr_1", "proposalHash": "00", "requestedBy": "bot", "requesters": ["kim"], "votes": [vote]}
+	said := object.union(approval, {"votes": [object.union(vote, {"reason": canary})], "arguments": {"note": canary}})
+	shown := log.mask with input as {"input": {"approval": said}}
+	{"op": "upsert", "path": "/input", "value": {"approval": approval}} in shown
+}
+
+test_the_question_of_access_is_shown_as_scalars if {
+	request := {"identity": "bot", "tenantId": "acme", "toolName": "refund", "deadlineSeconds": 5, "resourceBudget": 1}
+	asked := {"kind": "access", "requestId": "r-1", "requestDigest": "00", "request": request}
+	spoilt := object.union(asked, {"request": {"arguments": canary, "model": {"note": canary}}})
+	shown := log.mask with input as {"input": spoilt, "result": {"decision": "allow", "requestDigest": "00"}}
+	{"op": "upsert", "path": "/input", "value": asked} in shown
+	{"op": "upsert", "path": "/result", "value": {"decision": "allow", "requestDigest": "00"}} in shown
+}
+
 test_the_builtin_cache_is_taken_out if {
 	"/nd_builtin_cache" in log.mask with input as event
 }
@@ -82,9 +99,16 @@ test_an_input_of_another_shape_is_replaced_too if {
 
 test_a_part_of_another_shape_is_replaced_too if {
 	every odd in [canary, [canary], {canary: canary}, null] {
-		shown := log.mask with input as {"input": {"principal": odd, "approval": odd, "runContext": odd}}
-		expected := {"principal": {}, "approval": {}, "runContext": {}}
+		shown := log.mask with input as {"input": {"principal": odd, "approval": odd, "runContext": odd, "request": odd}}
+		expected := {"principal": {}, "approval": {}, "runContext": {}, "request": {}}
 		{"op": "upsert", "path": "/input", "value": expected} in shown
+	}
+}
+
+test_votes_of_another_shape_are_replaced_too if {
+	every odd in [canary, [canary], {canary: canary}, null] {
+		shown := log.mask with input as {"input": {"approval": {"votes": odd}}}
+		not contains(json.marshal(shown), canary)
 	}
 }
 
