@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from aioc_opa.core.json_path import path_key
 from aioc_opa.core.limits import JsonLimits
-from aioc_opa.core.strict_json import StrictJsonError, decode_object
+from aioc_opa.core.strict_json import StrictJsonError, decode
 from aioc_opa.errors import InputFileError
 
 if TYPE_CHECKING:
@@ -39,12 +39,14 @@ def read_document(path: str | Path, model: type[_Document], *, private: bool = F
     """
     content = _read(Path(path), private=private)
     try:
-        value = decode_object(content, _LIMITS)
+        value = decode(content, _LIMITS)
     except StrictJsonError as error:
         at = "" if error.offset is None else f" at character {error.offset}"
         raise InputFileError(
-            f"{path}: not a strict JSON object{at}: {_place(error.path)}: {error.message} ({error.code})"
+            f"{path}: not strict JSON{at}: {_place(error.path)}: {error.message} ({error.code})"
         ) from None
+    if type(value) is not dict:
+        raise InputFileError(f"{path}: $: the top level must be an object (not_an_object)")
     try:
         return model.model_validate(value, by_alias=True, by_name=False)
     except ValidationError as error:

@@ -8,7 +8,7 @@ import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from pydantic import Field
 
@@ -149,7 +149,7 @@ def _write_new(target: Path, content: bytes) -> None:
 
 
 class _Holder(WireModel):
-    authority: Literal[True] | None = None
+    authority: bool = False
     person_id: Name | None = None
     issuer: str | None = Field(default=None, min_length=1, max_length=512)
     subject: str | None = Field(default=None, min_length=1, max_length=512)

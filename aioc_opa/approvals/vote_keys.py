@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Final, Self
 
 from pydantic import Field
 
@@ -138,7 +138,7 @@ def _by_id(entries: tuple[VoteKey, ...]) -> dict[str, VoteKey]:
 class _KeyEntry(WireModel):
     key_id: Name
     public_key: str = Field(max_length=64)
-    authority: Literal[True] | None = None
+    authority: bool = False
     person_id: Name | None = None
     roles: Annotated[tuple[Role, ...], Field(min_length=1, max_length=64, strict=False)] | None = None
 

@@ -1,0 +1,361 @@
+"""Vote keys: public ones in the guard, private ones in a file of their owner (design 3.5)."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from aioc_opa.approvals.keys import (
+    AccountHolder,
+    AuthorityHolder,
+    DevelopmentKeysWarning,
+    PersonHolder,
+    SigningKey,
+    VoteKey,
+    VoteKeys,
+    development_keys,
+)  # fmt: skip
+from aioc_opa.errors import ConfigurationError, InputFileError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ANN = AccountHolder("ann", "https://id.example", "00u1")
+PUBLIC = SigningKey(b"p" * 32, key_id="k", holder=AuthorityHolder()).public_key
+OTHER = SigningKey(b"o" * 32, key_id="k", holder=AuthorityHolder()).public_key
+SEED = base64.b64encode(b"canary-seed-".ljust(32, b"!")).decode()
+
+
+def b64(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()
+
+
+def write(path: Path, value: Any, mode: int = 0o600) -> Path:
+    path.write_text(value if isinstance(value, str) else json.dumps(value))
+    path.chmod(mode)
+    return path
+
+
+# Private keys
+
+
+@pytest.mark.parametrize("holder", [AuthorityHolder(), ANN])
+def test_a_saved_key_comes_back_with_its_holder(tmp_path: Path, holder: AuthorityHolder | AccountHolder) -> None:
+    key = SigningKey.generate(holder=holder)
+    key.save(tmp_path / "key.json")
+    loaded = SigningKey.load(tmp_path / "key.json")
+    assert (loaded.key_id, loaded.public_key, loaded.holder) == (key.key_id, key.public_key, holder)
+    assert loaded.sign(b"text") == key.sign(b"text")
+    assert [path.name for path in tmp_path.iterdir()] == ["key.json"]
+
+
+def test_a_key_is_the_authoritys_by_default_and_its_id_follows_from_its_public_half() -> None:
+    key = SigningKey.generate()
+    assert key.holder == AuthorityHolder()
+    assert key.key_id == SigningKey(key._seed, key_id=None, holder=ANN).key_id
+    assert key.key_id != SigningKey.generate().key_id
+
+
+def test_signatures_are_ed25519_of_rfc_8032() -> None:
+    # Section 7.1, test 2.
+    seed = bytes.fromhex("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb")
+    key = SigningKey(seed, key_id="rfc", holder=AuthorityHolder())
+    assert key.public_key.hex() == "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"
+    expected = (
+        "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
+        "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00"
+    )
+    assert base64.b64decode(key.sign(b"\x72")).hex() == expected
+    assert key.public_entry().verifies(b"\x72", key.sign(b"\x72"))
+    assert not key.public_entry().verifies(b"\x73", key.sign(b"\x72"))
+
+
+def test_a_key_shows_nothing_private() -> None:
+    key = SigningKey(base64.b64decode(SEED), key_id="k", holder=ANN)
+    assert "canary" not in repr(key)
+    assert SEED not in repr(key)
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o602, 0o610, 0o644, 0o666, 0o777])
+def test_a_private_key_that_others_have_rights_to_is_refused_with_what_helps(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "key.json"
+    SigningKey.generate().save(path)
+    path.chmod(mode)
+    with pytest.raises(InputFileError, match=f"chmod 600 {path}"):
+        SigningKey.load(path)
+
+
+def test_a_saved_key_has_mode_600_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        SigningKey.generate().save(tmp_path / "key.json")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "key.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_private_key_behind_a_symbolic_link_is_refused(tmp_path: Path) -> None:
+    SigningKey.generate().save(tmp_path / "key.json")
+    (tmp_path / "link.json").symlink_to(tmp_path / "key.json")
+    with pytest.raises(InputFileError, match="a symbolic link"):
+        SigningKey.load(tmp_path / "link.json")
+
+
+def test_a_private_key_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    SigningKey.generate().save(tmp_path / "key.json")
+    me = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+    with pytest.raises(InputFileError, match="belongs to another user"):
+        SigningKey.load(tmp_path / "key.json")
+
+
+def test_what_is_no_file_is_refused_and_holds_nobody_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    with pytest.raises(InputFileError, match="not a regular file"):
+        SigningKey.load(tmp_path / "pipe")
+    with pytest.raises(InputFileError, match="cannot be read"):
+        SigningKey.load(tmp_path)
+    with pytest.raises(InputFileError, match="cannot be read: No such file"):
+        SigningKey.load(tmp_path / "none")
+    with pytest.raises(InputFileError, match="cannot be read"):
+        SigningKey.load("nul\0l")
+
+
+def test_a_key_is_never_written_over_another(tmp_path: Path) -> None:
+    path = tmp_path / "key.json"
+    SigningKey.generate().save(path)
+    content = path.read_bytes()
+    with pytest.raises(InputFileError, match="is there already"):
+        SigningKey.generate().save(path)
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(InputFileError, match="is there already"):
+        SigningKey.generate().save(tmp_path / "link")
+    assert path.read_bytes() == content
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["key.json", "link"]
+
+
+def test_a_key_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputFileError, match="cannot be written: No such file"):
+        SigningKey.generate().save(tmp_path / "none" / "key.json")
+    with pytest.raises(InputFileError, match="cannot be written"):
+        SigningKey.generate().save("nul\0l")
+
+
+ENTRY: dict[str, Any] = {"keyId": "k", "privateKey": SEED, "holder": {"authority": True}}
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ("", r"\$: it is empty"),
+        ("[]", r"\$: the top level"),
+        ("{", "not strict JSON at character 1"),
+        ('{"keyId":"k","keyId":"k"}', r"\$\.keyId: .*duplicate_key"),
+        ({}, r"\$\.keyId: Field required"),
+        ({**ENTRY, "more": 1}, r"\$\.more: Extra"),
+        ({**ENTRY, "key_id": "k"}, r"\$\.key_id: Extra"),
+        ({**ENTRY, "keyId": 1}, r"\$\.keyId: Input should be a valid string"),
+        ({**ENTRY, "keyId": "a b"}, r"\$\.keyId: ASCII letters"),
+        ({**ENTRY, "privateKey": SEED[:-4]}, r"\$\.privateKey: must be the base64 of 32 bytes"),
+        ({**ENTRY, "privateKey": SEED + "\n"}, r"\$\.privateKey: must be the base64 of 32 bytes"),
+        ({**ENTRY, "privateKey": SEED * 2}, r"\$\.privateKey: String should have at most 64"),
+        ({**ENTRY, "privateKey": None}, r"\$\.privateKey: Input should be a valid string"),
+        ({**ENTRY, "holder": {}}, r"\$\.holder: either authority, or"),
+        ({**ENTRY, "holder": None}, r"\$\.holder: "),
+        ({**ENTRY, "holder": {"authority": False}}, r"\$\.holder: either authority, or"),
+        ({**ENTRY, "holder": {"authority": 1}}, r"\$\.holder\.authority: "),
+        ({**ENTRY, "holder": {"authority": "true"}}, r"\$\.holder\.authority: "),
+        ({**ENTRY, "holder": {"personId": "ann"}}, r"\$\.holder: either authority, or"),
+        ({**ENTRY, "holder": {"personId": "ann", "issuer": "i", "subject": ""}}, r"\$\.holder\.subject: "),
+        (
+            {**ENTRY, "holder": {"authority": True, "personId": "ann", "issuer": "i", "subject": "s"}},
+            r"\$\.holder: either authority, or",
+        ),
+    ],
+)
+def test_a_malformed_key_file_is_refused_at_its_place_without_the_key(tmp_path: Path, content: Any, place: str) -> None:
+    path = write(tmp_path / "key.json", content)
+    with pytest.raises(InputFileError, match=place) as refused:
+        SigningKey.load(path)
+    assert str(path) in str(refused.value)
+    assert SEED[:8] not in str(refused.value)
+    assert refused.value.__cause__ is None
+
+
+@pytest.mark.parametrize("seed", [b"", b"s" * 31, b"s" * 33, bytearray(32), "s" * 32])
+def test_a_seed_is_32_bytes(seed: Any) -> None:
+    with pytest.raises(ConfigurationError, match="privateKey"):
+        SigningKey(seed, key_id=None, holder=ANN)
+
+
+def test_the_public_half_of_a_persons_key_has_roles_and_the_authoritys_has_none() -> None:
+    personal = SigningKey.generate(holder=ANN)
+    assert personal.public_entry(roles=["finance"]).holder == PersonHolder("ann", frozenset({"finance"}))
+    with pytest.raises(ConfigurationError, match="at least one registered role"):
+        personal.public_entry()
+    with pytest.raises(ConfigurationError, match="registered for none"):
+        SigningKey.generate().public_entry(roles=["finance"])
+    with pytest.raises(ConfigurationError, match="keyId"):
+        SigningKey.generate(key_id="")
+
+
+# Public keys
+
+
+def test_keys_from_a_file_are_found_by_exactly_their_id(tmp_path: Path) -> None:
+    authority, personal = SigningKey.generate(key_id="authority-1"), SigningKey.generate(key_id="ann-1", holder=ANN)
+    entries = [authority.public_entry(), personal.public_entry(roles={"legal", "finance"})]
+    path = write(tmp_path / "keys.json", {"keys": [entry.to_json() for entry in entries]}, 0o644)
+    keys = VoteKeys.from_file(path)
+    assert list(keys) == entries
+    assert len(keys) == 2
+    assert keys.find("ann-1") == entries[1]
+    for other in ("Ann-1", "ann-1 ", "ann", "", "\u0430nn-1"):
+        assert keys.find(other) is None
+
+
+def test_no_key_at_all_is_a_set_of_keys_by_which_nobody_votes(tmp_path: Path) -> None:
+    assert len(VoteKeys.from_file(write(tmp_path / "keys.json", {"keys": []}))) == 0
+
+
+def test_public_keys_that_everybody_may_write_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputFileError, match="chmod o-w"):
+        VoteKeys.from_file(write(tmp_path / "keys.json", {"keys": []}, 0o646))
+
+
+def public(**changes: Any) -> dict[str, Any]:
+    entry = {"keyId": "k", "publicKey": b64(PUBLIC), "authority": True, **changes}
+    return {name: value for name, value in entry.items() if value is not ...}
+
+
+SMALL_ORDER = [bytes(32), b"\1" + bytes(31), b"\xec" + b"\xff" * 30 + b"\x7f"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "place"),
+    [
+        ([public(), public()], r"\$\.keys\[1\]\.keyId: another key has this id"),
+        ([public(), public(keyId="K", publicKey=b64(OTHER))], r"\$\.keys\[1\]\.keyId: .*only in case"),
+        ([public(), public(keyId="l")], r"\$\.keys\[1\]\.publicKey: this key stands here under another id"),
+        ([public(keyId="\u043a")], r"\$\.keys\[0\]\.keyId: 1 to 128 ASCII"),
+        ([public(keyId="k\n")], r"\$\.keys\[0\]\.keyId: 1 to 128 ASCII"),
+        ([public(keyId="-k")], r"\$\.keys\[0\]\.keyId: 1 to 128 ASCII"),
+        ([public(keyId="")], r"\$\.keys\[0\]\.keyId: "),
+        ([public(publicKey=b64(PUBLIC[:31]))], r"\$\.keys\[0\]\.publicKey: must be the base64 of 32"),
+        ([public(publicKey=b64(PUBLIC).rstrip("="))], r"\$\.keys\[0\]\.publicKey: must be the base64 of 32"),
+        ([public(publicKey=PUBLIC.hex())], r"\$\.keys\[0\]\.publicKey: must be the base64 of 32"),
+        ([public(publicKey=[1])], r"\$\.keys\[0\]\.publicKey: Input should be a valid string"),
+        *[([public(publicKey=b64(raw))], r"\$\.keys\[0\]\.publicKey: .*small order") for raw in SMALL_ORDER],
+        ([public(publicKey=b64(b"\2" + bytes(31)))], r"\$\.keys\[0\]\.publicKey: .*no point"),
+        ([public(publicKey=b64(b"\xff" * 32))], r"\$\.keys\[0\]\.publicKey: .*canonical"),
+        ([public(authority=...)], r"\$\.keys\[0\]: either authority, or personId and roles"),
+        ([public(authority=False)], r"\$\.keys\[0\]: either authority, or"),
+        ([public(authority=1)], r"\$\.keys\[0\]\.authority: "),
+        ([public(personId="ann", roles=["finance"])], r"\$\.keys\[0\]: either authority, or personId and roles"),
+        ([public(roles=["finance"])], r"\$\.keys\[0\]: either authority, or personId and roles"),
+        ([public(authority=..., personId="ann")], r"\$\.keys\[0\]: either authority, or personId and roles"),
+        ([public(authority=..., personId="ann", roles=[])], r"\$\.keys\[0\]\.roles: "),
+        ([public(authority=..., personId="ann", roles="finance")], r"\$\.keys\[0\]\.roles: "),
+        ([public(authority=..., personId="", roles=["finance"])], r"\$\.keys\[0\]\.personId: "),
+        ([public(privateKey="x")], r"\$\.keys\[0\]\.privateKey: Extra"),
+        ({}, r"\$\.keys: "),
+    ],
+)
+def test_a_malformed_file_of_keys_is_refused_at_its_place(tmp_path: Path, keys: Any, place: str) -> None:
+    path = write(tmp_path / "keys.json", {"keys": keys})
+    with pytest.raises(InputFileError, match=place) as refused:
+        VoteKeys.from_file(path)
+    assert str(refused.value).startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((1, PUBLIC, AuthorityHolder()), "keyId"),
+        (("k", b64(PUBLIC), AuthorityHolder()), "publicKey: must be bytes"),
+        (("k", bytes(32), AuthorityHolder()), "small order"),
+        (("k", PUBLIC, ANN), "holder"),
+        (("k", PUBLIC, None), "holder"),
+        (("k", PUBLIC, PersonHolder("", frozenset({"r"}))), "personId"),
+        (("k", PUBLIC, PersonHolder("ann", frozenset())), "roles"),
+        (("k", PUBLIC, PersonHolder("ann", "finance")), "roles"),  # type: ignore[arg-type] # a string is no set of roles
+    ],
+)
+def test_a_key_made_in_code_is_held_to_the_same_rules(arguments: Any, problem: str) -> None:
+    with pytest.raises(ConfigurationError, match=problem):
+        VoteKey(*arguments)
+
+
+def test_a_refused_rotation_changes_nothing() -> None:
+    first = SigningKey.generate().public_entry()
+    keys = VoteKeys([first])
+    with pytest.raises(ConfigurationError, match=r"keys\[1\]\.keyId"):
+        keys.replace([first, first])
+    assert list(keys) == [first]
+
+
+# Development keys
+
+
+def test_development_keys_are_made_on_first_use_and_say_so_every_time(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "keys"
+    with pytest.warns(DevelopmentKeysWarning, match="can approve anything") as warned:
+        key, keys = development_keys(folder)
+    assert warned[0].filename == __file__
+    assert folder.stat().st_mode & 0o777 == 0o700
+    with pytest.warns(DevelopmentKeysWarning):
+        again, _ = development_keys(str(folder))
+    assert again.key_id == key.key_id
+    found = keys.find(key.key_id)
+    assert found is not None
+    assert found.verifies(b"text", again.sign(b"text"))
+    assert found.holder == AuthorityHolder()
+
+
+def test_two_that_come_at_once_get_the_same_development_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    generate = SigningKey.generate
+
+    def overtaken(**changes: Any) -> SigningKey:
+        generate().save(tmp_path / "development-vote-key.json")
+        return generate(**changes)
+
+    monkeypatch.setattr(SigningKey, "generate", overtaken)
+    with pytest.warns(DevelopmentKeysWarning):
+        key, _ = development_keys(tmp_path)
+    assert key.public_key == SigningKey.load(tmp_path / "development-vote-key.json").public_key
+
+
+def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputFileError, match="cannot be used"):
+        development_keys(tmp_path / "file")
+    with pytest.raises(InputFileError, match="cannot be used"):
+        development_keys("nul\0l")
+
+
+def test_without_the_extra_a_key_names_it() -> None:
+    code = (
+        "import sys; sys.modules['cryptography.hazmat.primitives.asymmetric.ed25519'] = None\n"
+        "from aioc_opa.approvals.keys import SigningKey, VoteKey, AuthorityHolder\n"
+        "from aioc_opa.errors import ConfigurationError\n"
+        f"key = VoteKey('k', {PUBLIC!r}, AuthorityHolder())\n"
+        "for use in (SigningKey.generate, lambda: key.verifies(b'', '')):\n"
+        "    try:\n        use()\n    except ConfigurationError as error:\n        print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.count("pip install 'aioc-opa[approvals]'") == 2
+
+
+def test_the_library_alone_would_take_a_key_of_small_order() -> None:
+    """Why `VoteKey` looks at the point itself: if this ever fails, the library does."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    assert Ed25519PublicKey.from_public_bytes(bytes(32))
+    assert Ed25519PrivateKey.generate()
