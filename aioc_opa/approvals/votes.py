@@ -167,6 +167,11 @@ def _require_consistent(record: ApprovalRecord) -> None:
         raise VoteForgedError("record_inconsistent", "the tenant of the approval is not the one it is bound to")
     if terms_digest(record.terms) != record.bindings.terms_digest:
         raise VoteForgedError("record_inconsistent", "the terms of the approval are not those it is bound to")
+    try:
+        for time in (record.created_at_ms, record.expires_at_ms):
+            rfc3339_of_ms(time)
+    except ValueError:  # SQLite keeps any value in any column
+        raise VoteForgedError("record_inconsistent", "the approval has a time that is none") from None
     if record.expires_at_ms != record.created_at_ms + record.terms.ttl_seconds * _MS:
         raise VoteForgedError("record_inconsistent", "the approval does not live as long as its terms say")
 
@@ -177,7 +182,7 @@ def _require_lifetime(record: ApprovalRecord, at_ms: int, name: str = "the vote"
     The votes bind the end, and the terms the length: so no edited row makes an approval live longer than its terms
     after a vote.
     """
-    if not record.created_at_ms <= at_ms < record.expires_at_ms:
+    if type(at_ms) is not int or not record.created_at_ms <= at_ms < record.expires_at_ms:
         raise VoteForgedError(
             "outside_lifetime", f"{name}: not between the request and its expiry, by the store's clock"
         )

@@ -161,6 +161,12 @@ def test_an_edited_expiry_is_refused_with_or_without_the_creation() -> None:
     assert code_of(request(created_at_ms=CREATED + 1, expires_at_ms=later, votes=(vote,))) == "bound_to_another"
 
 
+@pytest.mark.parametrize("time", [None, "1", 1.0, 10**18, -(10**18)])
+def test_a_time_that_is_none_is_refused_as_the_edited_row_that_it_is(time: Any) -> None:
+    assert code_of(request(created_at_ms=time)) == "record_inconsistent"
+    assert code_of(request(expires_at_ms=time)) == "record_inconsistent"
+
+
 @pytest.mark.parametrize("at", ["2026-07-14T03:33:19.999Z", "2026-07-14T03:48:20.000Z", "2027-01-01T00:00:00.000Z"])
 def test_a_vote_from_before_the_request_or_from_its_expiry_on_is_refused(at: str) -> None:
     assert code_of(request(votes=(resigned(signed(), at=at),))) == "outside_lifetime"
@@ -319,8 +325,8 @@ def test_nobody_signs_a_record_that_contradicts_its_bindings() -> None:
     assert refusal(request(expires_at_ms=CREATED)) == "approval_inconsistent"
 
 
-@pytest.mark.parametrize("at_ms", [CREATED - 1, CREATED + TTL * 1000, 10**30])
-def test_nobody_signs_outside_the_life_of_a_request(at_ms: int) -> None:
+@pytest.mark.parametrize("at_ms", [CREATED - 1, CREATED + TTL * 1000, 10**30, CREATED + 0.5, str(CREATED), None])
+def test_nobody_signs_outside_the_life_of_a_request(at_ms: Any) -> None:
     assert refusal(request(), at_ms=at_ms) == "outside_lifetime"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aioc_opa.core.approvals.states import ApprovalEvent
@@ -148,6 +148,7 @@ some_requesters = st.frozensets(st.sampled_from(PERSONS), max_size=2)
 RANK = {None: 0, APPROVE: 1, REJECT: 2}
 
 
+@settings(deadline=None)
 @given(some_terms, some_votes, some_requesters, st.randoms())
 def test_tally_does_not_depend_on_the_order_of_votes(
     asked: ApprovalTerms, votes: Votes, requesters: frozenset[str], random: Random
@@ -157,6 +158,7 @@ def test_tally_does_not_depend_on_the_order_of_votes(
     assert tally(asked, votes, requesters=requesters) is tally(asked, shuffled, requesters=requesters)
 
 
+@settings(deadline=None)
 @given(some_terms, some_votes, some_vote, some_requesters)
 def test_a_further_vote_only_takes_it_forward(
     asked: ApprovalTerms, votes: Votes, more: VoteStatement, requesters: frozenset[str]
@@ -165,11 +167,13 @@ def test_a_further_vote_only_takes_it_forward(
     assert RANK[after] >= RANK[before]
 
 
+@settings(deadline=None)
 @given(some_terms, some_votes, some_requesters)
 def test_repeating_votes_changes_nothing(asked: ApprovalTerms, votes: Votes, requesters: frozenset[str]) -> None:
     assert tally(asked, votes, requesters=requesters) is tally(asked, votes * 2, requesters=requesters)
 
 
+@settings(deadline=None)
 @given(some_terms, some_votes, some_requesters)
 def test_tally_is_what_the_rule_says_counted_another_way(
     asked: ApprovalTerms, votes: Votes, requesters: frozenset[str]
@@ -191,6 +195,7 @@ def test_tally_is_what_the_rule_says_counted_another_way(
     assert tally(asked, votes, requesters=requesters) is expected
 
 
+@settings(deadline=None)
 @given(some_terms, some_votes, some_vote, some_requesters)
 def test_a_vote_that_may_not_be_cast_would_count_for_nothing(
     asked: ApprovalTerms, votes: Votes, one: VoteStatement, requesters: frozenset[str]

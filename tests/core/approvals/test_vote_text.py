@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import rfc8785
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aioc_opa.core.approvals.digests import terms_digest, tool_digest
@@ -35,6 +35,7 @@ def test_the_text_is_rfc_8785_and_names_every_binding_the_absent_ones_as_null() 
     assert value["type"] == "aioc-opa/approval-vote/1"
 
 
+@settings(deadline=None)
 @given(st.text(min_size=1, max_size=50), st.lists(st.text(min_size=1, max_size=20), max_size=4))
 def test_statement_and_text_are_one_to_one(reason: str, roles: list[str]) -> None:
     statement = STATEMENT.model_copy(update={"reason": reason, "roles": tuple(roles)})
