@@ -53,7 +53,7 @@ class AsyncExecution:
             return await asyncio.to_thread(self._in_thread)
         finally:
             if self._turn.acquire(blocking=False):  # never entered, and from now on it cannot be
-                await given_back(self._call.reservation)
+                given_back(self._call.reservation)
 
     def _in_thread(self) -> tuple[Denied | None, Any]:
         intent = begin(self._core, self._call)
@@ -128,7 +128,7 @@ async def given(value: Any) -> Any:
     return await value if inspect.isawaitable(value) else value
 
 
-async def given_back(reservation: Reservation | None) -> None:
-    """`give_back` from an event loop: a budget in a database is not waited for there."""
+def given_back(reservation: Reservation | None) -> None:
+    """`give_back` from an event loop: a budget in a database is given back in a thread, and not waited for."""
     if reservation is not None:
-        await asyncio.shield(asyncio.to_thread(give_back, reservation))
+        reservation.release_elsewhere()

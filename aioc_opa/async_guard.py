@@ -228,7 +228,7 @@ class AsyncToolGuard(GuardBase):
             outcome = await self._judged(arrival, resumption)
         finally:
             if not isinstance(outcome, Allowed):
-                await given_back(arrival.reservation)
+                given_back(arrival.reservation)
         return outcome
 
     async def _access(self, gate: AccessGate, arrival: Arrival) -> object:

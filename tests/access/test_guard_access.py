@@ -29,6 +29,7 @@ from aioc_opa.access.budgets import BudgetLimits, Budgets, MemoryBudgetLedger
 from aioc_opa.access.gate import AccessGate
 from aioc_opa.access.identities import IdentityBinding, IdentityBindings
 from aioc_opa.access.opa_adapter import OpaToolPolicy
+from aioc_opa.models.tool_authorization import ToolApprovalResult
 from tests.access.gating import Adapter, Approvals, Remembering, result
 from tests.doubles import ScriptedEngine, allowing, denying, holding
 
@@ -129,7 +130,9 @@ def test_a_canary_in_arguments_and_context_reaches_nothing_of_step_1(
     kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    access_engine = ScriptedEngine(lambda question: {"decision": "allow", "reason": "ok", **_access_echoes(question)})
+    access_engine = ScriptedEngine(
+        lambda question: {"decision": "allow", "reason": "allowed", **_access_echoes(question)}
+    )
     policy, events = Adapter(lambda request: result("allow")), Remembering()
     asked = Approvals(lambda request: None)
     for adapter in (policy, OpaToolPolicy(access_engine)):
@@ -184,7 +187,7 @@ def test_the_tenant_is_the_bindings_whatever_the_principal_claims(kind: str) -> 
 
 
 def test_an_approval_of_step_1_never_counts_for_the_arguments(kind: str) -> None:
-    approved = Approvals(lambda request: _approved(request))
+    approved = Approvals(_approved)
     access = gate(adapter=Adapter(lambda request: result("approval_required")), approvals=approved)
     both = Both(kind, ScriptedEngine(holding), access=access)
     outcome = both.authorize()
@@ -194,15 +197,11 @@ def test_an_approval_of_step_1_never_counts_for_the_arguments(kind: str) -> None
 
 
 def _approved(request: Any) -> Any:
-    from aioc_opa.models.tool_authorization import ToolApprovalResult
-
-    return ToolApprovalResult(decision="approved", reason_code="fine")
+    return ToolApprovalResult.answering(request, "approved", reason_code="fine")
 
 
 def test_a_person_who_does_not_decide_in_time_gives_approval_timed_out(kind: str) -> None:
-    from aioc_opa.models.tool_authorization import ToolApprovalResult
-
-    expired = Approvals(lambda request: ToolApprovalResult(decision="expired", reason_code="nobody"))
+    expired = Approvals(lambda request: ToolApprovalResult.answering(request, "expired", reason_code="nobody"))
     access = gate(adapter=Adapter(lambda request: result("approval_required")), approvals=expired)
     outcome = Both(kind, access=access).authorize()
     assert (outcome.code, outcome.stage) == (Reason.APPROVAL_TIMED_OUT, "access")
