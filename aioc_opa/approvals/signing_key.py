@@ -14,7 +14,7 @@ from pydantic import Field
 
 from aioc_opa.approvals.documents import read_document
 from aioc_opa.approvals.ed25519 import SEED_BYTES, from_base64, private_key, to_base64
-from aioc_opa.approvals.key_holders import AccountHolder, AuthorityHolder, PersonHolder
+from aioc_opa.approvals.key_holders import MAX_ACCOUNT, AccountHolder, AuthorityHolder, PersonHolder
 from aioc_opa.approvals.vote_keys import KEY_ID, VoteKey
 from aioc_opa.errors import ConfigurationError, InputFileError
 from aioc_opa.models.principal import Name
@@ -151,8 +151,8 @@ def _write_new(target: Path, content: bytes) -> None:
 class _Holder(WireModel):
     authority: bool = False
     person_id: Name | None = None
-    issuer: str | None = Field(default=None, min_length=1, max_length=512)
-    subject: str | None = Field(default=None, min_length=1, max_length=512)
+    issuer: str | None = Field(default=None, min_length=1, max_length=MAX_ACCOUNT)
+    subject: str | None = Field(default=None, min_length=1, max_length=MAX_ACCOUNT)
 
     def holder(self, path: str | Path) -> AuthorityHolder | AccountHolder:
         """Whose the key is.

@@ -189,6 +189,14 @@ def test_a_malformed_key_file_is_refused_at_its_place_without_the_key(tmp_path: 
     assert refused.value.__cause__ is None
 
 
+@pytest.mark.parametrize(
+    "parts", [("", "i", "s"), ("a", "", "s"), ("a", "i", ""), ("a" * 129, "i", "s"), ("a", "i" * 513, "s")]
+)
+def test_a_holder_that_a_key_file_could_not_say_is_refused(parts: tuple[str, str, str]) -> None:
+    with pytest.raises(ConfigurationError, match="1 to "):
+        AccountHolder(*parts)
+
+
 @pytest.mark.parametrize("seed", [b"", b"s" * 31, b"s" * 33, bytearray(32), "s" * 32])
 def test_a_seed_is_32_bytes(seed: Any) -> None:
     with pytest.raises(ConfigurationError, match="privateKey"):
