@@ -10,6 +10,9 @@ import pytest
 
 from aioc_opa.engines.embedded import EmbeddedEngine
 from aioc_opa.engines.local_opa import LocalOpaEngine
+from tests.postgres import postgres_schema_url, postgres_url
+
+__all__ = ["postgres_schema_url", "postgres_url"]  # fixtures, for every folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

