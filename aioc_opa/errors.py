@@ -13,7 +13,10 @@
     ├── ApprovalError                       voting on, looking up or ending an approval
     │   ├── ApprovalStoreError              the store cannot be used now
     │   ├── ApprovalNotFoundError           there is none of this id, or it is another tenant's
-    │   └── VoteRefusedError                a vote that changes nothing
+    │   ├── VoteRefusedError                a vote that changes nothing
+    │   ├── VoteForgedError                 what the store holds is not what was signed (approvals.votes)
+    │   ├── GrantRecordError                a grant record of the application's is none (core.approvals.grant_records)
+    │   └── WebhookVerificationError        a webhook that is not from us (approvals.webhook_signature)
     └── PolicyRefusalError                  policy, or the runtime on its behalf, refused
         ├── ToolCallPolicyDeniedError
         ├── ToolCallApprovalRequiredError   carries the suspended proposal

@@ -26,20 +26,24 @@ def check_vote(
     keys: VoteKeys,
     people: PeopleDirectory,
     requesters: Collection[str],
+    counted: bool = False,
 ) -> tuple[VoteStatement, ...]:
     """All statements of `record` with `vote` among them, when it may be cast.
 
     Args:
-        record: with `vote` in it or not.
+        record: as the store has it.
         vote: the new one.
         keys: whose votes count.
         people: who is who now.
         requesters: who may not vote under separation of duties.
+        counted: whether `vote` is in `record` already, as the store is about to write it.
 
     Raises:
         VoteRefusedError: saying why.
     """
     earlier = tuple(kept for kept in record.votes if kept.signature != vote.signature)
+    if len(record.votes) - len(earlier) > (1 if counted else 0):
+        raise VoteRefusedError("already_voted", "this very vote has been cast already")
     try:
         *before, statement = verified_votes(replace(record, votes=(*earlier, vote)), keys=keys)
     except VoteForgedError as error:

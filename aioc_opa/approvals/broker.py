@@ -126,7 +126,9 @@ class ApprovalBroker:
         check_vote(record, vote, keys=self.keys, people=self.people, requesters=requesters)
 
         def effect(with_vote: ApprovalRecord) -> ApprovalEvent | None:
-            votes = check_vote(with_vote, vote, keys=self.keys, people=self.people, requesters=requesters)
+            votes = check_vote(
+                with_vote, vote, keys=self.keys, people=self.people, requesters=requesters, counted=True
+            )
             return tally(with_vote.terms, votes, requesters=requesters)
 
         moved = self.store.vote(tenant, approval_id, vote, effect)

@@ -58,6 +58,9 @@ def evidence_of(record: ApprovalRecord, bindings: ApprovalBindings, broker: Appr
         votes = verified_votes(record, keys=broker.keys)
     except VoteForgedError as error:
         raise GrantRefusedError(Reason.APPROVAL_BINDING_MISMATCH, str(error)) from None
+    if any(vote.verdict != "approved" for vote in votes):
+        # Whatever became of its voter since: a rejection ends a request when it is cast, so this row was edited.
+        raise GrantRefusedError(Reason.APPROVAL_REJECTED, "one of its votes is a rejection")
     requesters = _requesters(record, broker)
     counted = tuple(vote for vote in (_held_still(vote, record, broker) for vote in votes) if vote is not None)
     if tally(record.terms, counted, requesters=requesters) is not ApprovalEvent.APPROVE:
