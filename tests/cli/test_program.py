@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 COMMANDS = [
     ["authorize"], ["replay"], ["hash"], ["doctor"], ["schema", "export"], ["schema", "contract"], ["new", "policy"], ["new", "pack"], ["routes"], ["lint"], ["serve"],
+    *(["approvals", each] for each in ("list", "show", "approve", "reject", "revoke", "dismiss", "resume", "recover", "purge", "access-log", "keygen")),
 ]  # fmt: skip
 PROGRAM = Path(sys.executable).parent / "aioc-opa"
 
@@ -46,7 +47,7 @@ def test_the_commands_are_these(aioc: Command) -> None:
     listed = aioc("--help").out
     for command in COMMANDS:
         assert f"  {command[0]} " in listed
-    for group in ([], ["schema"], ["new"]):
+    for group in ([], ["schema"], ["new"], ["approvals"]):
         assert aioc(*group).status != 0  # nothing was asked for
 
 
