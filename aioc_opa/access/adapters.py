@@ -66,7 +66,7 @@ class NoAnswerError(Exception):
     """
 
     def __init__(self, reason: Reason) -> None:
-        super().__init__(reason.value)
+        super().__init__(str(reason))
         self.reason = reason
 
 

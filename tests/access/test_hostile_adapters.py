@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from aioc_opa.access.adapters import NoAnswerError
-from aioc_opa.access.bounded import BusyError, Threads
+from aioc_opa.access.bounded import BusyError, LateError, Threads
 from aioc_opa.access.gate import AccessGranted, AccessRefused
 from aioc_opa.access.in_process_approvals import InProcessApprovals
 from aioc_opa.core.reasons import Reason
@@ -223,7 +223,7 @@ def test_a_thread_that_cannot_be_started_is_a_deny(monkeypatch: pytest.MonkeyPat
 
 def test_an_answer_that_nobody_waits_for_can_be_undone() -> None:
     threads, undone, go = Threads(), threading.Event(), threading.Event()
-    with pytest.raises(Exception, match=""):
+    with pytest.raises(LateError):
         threads.call(lambda: go.wait(30), Deadline.after(0.01), lambda _: undone.set())
     go.set()
     assert undone.wait(30)
