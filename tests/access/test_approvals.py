@@ -150,6 +150,15 @@ def test_a_decision_after_the_end_but_before_the_waiter_woke_is_late() -> None:
     assert people.decide(seen.requests[0].request_id, "approved", "ann").code == "expired"
 
 
+async def test_cancelling_a_caller_that_has_no_task_yet_asks_nobody() -> None:
+    people = InProcessApprovals()
+    asking = asyncio.create_task(held(people).ask_async())
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert people.pending() == ()
+
+
 async def test_cancelling_the_caller_ends_the_pending_request_with_an_event_and_gives_the_budget_back() -> None:
     people = InProcessApprovals()
     ledger = MemoryBudgetLedger()

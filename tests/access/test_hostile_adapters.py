@@ -246,6 +246,33 @@ async def test_an_answer_that_a_cancelled_caller_does_not_hear_can_be_undone() -
     assert await asyncio.to_thread(undone.wait, 30)
 
 
+def test_a_plain_adapter_that_is_interrupted_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+    gate = Gate(adapter=Adapter(lambda _: go.wait(30) and result()))
+
+    def interrupt(*_: float) -> float:
+        raise KeyboardInterrupt
+
+    # The keyboard, just when the wait for the thread begins.
+    monkeypatch.setattr("aioc_opa.access.bounded.max", interrupt, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        gate.ask()
+    go.set()
+    assert gate.sink.events[-1].detail_code == "cancelled"
+
+
+async def test_what_an_awaited_adapter_raises_after_it_was_left_is_nobodys() -> None:
+    class Sulking:
+        async def authorize(self, request: object) -> object:
+            try:
+                await asyncio.sleep(30)
+            finally:
+                raise OSError("secret")
+
+    assert type(await Gate(adapter=Sulking()).ask_async(seconds=0.02)) is AccessRefused
+    await asyncio.sleep(0)
+
+
 async def test_questions_in_parallel_are_not_mixed_up() -> None:
     adapter = Adapter(lambda request: result("allow" if request.tool_name == "refund" else "deny", "x"))
     gate = Gate(adapter=adapter)
