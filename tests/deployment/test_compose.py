@@ -191,6 +191,28 @@ def test_it_decides_and_denies_by_default_and_logs_no_argument(server: Server) -
     assert CANARY not in log
 
 
+def test_it_decides_on_access_and_logs_who_approved_and_nothing_else(server: Server) -> None:
+    request = {"identity": "alice", "toolName": "nobody_owns_this", "deadlineSeconds": 5.0, "resourceBudget": 1}
+    asked = {"contractVersion": "1", "kind": "access", "requestId": "r-2", "requestDigest": "0" * 64}
+    target = DECISION.replace("tool_policy", "tool_access")
+    status, answer = server.ask("POST", target, {"input": {**asked, "request": {**request, "arguments": CANARY}}})
+    assert (status, answer["result"]["decision"]) == (200, "deny")
+    echoes = {key: answer["result"][key] for key in ("kind", "requestId", "requestDigest")}
+    assert echoes.items() <= asked.items()
+    for below in ("", "/table", "_rules", "_rules/loaded"):
+        assert server.ask("POST", target.replace("/decision", below), {"input": {}})[0] == 401
+    vote = {"personId": "ann", "roles": ["lead"], "verdict": "approved", "at": "2026-01-01T00:00:00Z"}
+    approval = {"id": "apr_1", "requestedBy": "alice", "requesters": ["kim"], "votes": [{**vote, "reason": CANARY}]}
+    server.ask("POST", DECISION, {"input": {**QUESTION, "approval": approval}})
+    log = server.stop()
+    events = [json.loads(line) for line in log.splitlines()]
+    access, tool = (event for event in events if event.get("msg") == "Decision Log")
+    assert access["input"] == {**asked, "request": request}
+    assert access["result"] == answer["result"]
+    assert tool["input"]["approval"] == {**approval, "votes": [vote]}
+    assert CANARY not in log
+
+
 def test_an_evaluation_error_does_not_bring_an_argument_into_the_log(
     opa_binary: Path, service: dict[str, Any], repository: Path, tmp_path: Path
 ) -> None:

@@ -38,7 +38,7 @@ def mutated(rng: random.Random, question: dict[str, Any]) -> dict[str, Any]:
         if isinstance(place, dict) and rng.random() < 0.4:
             del place[path[-1]]
         else:
-            place[path[-1]] = rng.choice(JUNK)
+            place[path[-1]] = copy.deepcopy(rng.choice(JUNK))
     return changed
 
 
