@@ -66,7 +66,7 @@ class Steps:
         if not is_sound(question):
             # Ids that cannot be trusted stand in no event; a guard cannot come here.
             logger.error("denied: %s", Detail.QUESTION_INVALID)
-            return AccessRefused(reason=Reason.TOOL_NOT_AUTHORIZED, detail_code=Detail.QUESTION_INVALID)
+            return AccessRefused(reason=Reason.TOOL_NOT_AUTHORIZED, detail_code=Detail.QUESTION_INVALID.value)
         case = Case(
             question=question,
             until=self._until(deadline),
