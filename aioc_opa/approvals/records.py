@@ -68,7 +68,7 @@ class ApprovalRecord:
         votes: in the order in which they were cast.
         payload: None in lists, and once retention has removed it.
         ended_at_ms: when it left the open states; None before.
-        ended_by: person id or a word of the runtime (``runtime``, ``expiry``).
+        ended_by: person id or a word of the runtime (``runtime``, ``expiry``, ``votes``).
         end_reason: in the words of who ended it.
         outcome: how the effect ended, once it has begun.
     """

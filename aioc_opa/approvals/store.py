@@ -79,7 +79,13 @@ class ApprovalStore(Protocol):
         ...
 
     def end(self, tenant: str, approval_id: str, event: ApprovalEvent, by: str, reason: str) -> Moved:
-        """Move by EXPIRE, DISMISS or REVOKE, with who and why. EXPIRE needs no passed expiry: a wait has run out."""
+        """Move by EXPIRE, DISMISS or REVOKE, with who and why. EXPIRE needs no passed expiry: a wait has run out.
+
+        The record comes without payload: arguments that cannot be decrypted must not keep anybody from revoking.
+
+        Raises:
+            ValueError: another event.
+        """
         ...
 
     def intend(self, intent: EffectIntent) -> None:
@@ -90,6 +96,7 @@ class ApprovalStore(Protocol):
         """Use up the approval of an intent: approved, not expired and not consumed before; on disk when this returns.
 
         The consumption record is insert-only: a row that is put back to approved while it stands is refused.
+        The record comes without payload. An intent that was not written is an `ApprovalStoreError`.
         """
         ...
 

@@ -128,7 +128,8 @@ class Database:
 
     def close(self) -> None:
         """Close every connection. Later calls raise; closing again does nothing."""
-        if self._closed:
+        if self._closed or (self._turn is not None and forks.lost()):
+            self._closed = True
             return
         with self._alone() as engine:
             self._closed = True
@@ -137,8 +138,9 @@ class Database:
     @contextmanager
     def _alone(self) -> Iterator[Engine]:
         """The engine, on SQLite for one thread at a time."""
+        engine = self._usable()
         if self._turn is None:
-            yield self._usable()
+            yield engine
             return
         if not self._turn.take(_WAIT_SECONDS):
             raise ApprovalStoreError("the database is busy in another thread for too long")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import create_engine, event
 
+from aioc_opa.errors import ApprovalStoreError
+
 if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
 
@@ -23,7 +25,8 @@ SELECT set_config('lock_timeout', '5s', false),
        set_config('default_transaction_isolation', 'read committed', false),
        set_config('synchronous_commit',
                   CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END,
-                  false)
+                  false),
+       current_setting('fsync')
 """
 
 # libpq's own limits: a server that is gone is noticed although nothing is sent
@@ -55,5 +58,7 @@ def postgres_engine(url: URL) -> Engine:
 
 
 def _set_up(connection: Any, _record: object) -> None:
-    connection.execute(_SESSION)
+    *_, fsync = connection.execute(_SESSION).fetchone()
     connection.commit()
+    if fsync != "on":
+        raise ApprovalStoreError("this PostgreSQL runs with fsync off: commits can be lost, and a grant used twice")
