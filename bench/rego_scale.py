@@ -107,6 +107,23 @@ def generate(folder: Path, tools: int, identities: int, tools_a_pack: int) -> di
     }
 
 
+def decide_often(opa: Path, folder: Path, question: Path, rule: str, runs: int) -> float:
+    """Microseconds a decision, the median of `runs` medians of `opa bench`; the decision must be allow."""
+    asked = [opa, "eval", "-b", folder, "-i", question, "-f", "json", rule]
+    answer = json.loads(subprocess.run(asked, check=True, capture_output=True, text=True).stdout)
+    decision = answer["result"][0]["expressions"][0]["value"]["decision"]
+    if decision != "allow":
+        raise SystemExit(f"the bench's own question is not allowed: {answer}")
+    bench = [opa, "bench", "-b", folder, "-i", question, "--format", "json", "--count", str(runs), rule]
+    lines = subprocess.run(bench, check=True, capture_output=True, text=True).stdout
+    decoder, medians, at = json.JSONDecoder(), [], 0
+    while at < len(lines.rstrip()):
+        report, at = decoder.raw_decode(lines, at)
+        at += len(lines[at:]) - len(lines[at:].lstrip())
+        medians.append(report["Extra"].get("histogram_timer_rego_query_eval_ns_median", report["T"] / report["N"]))
+    return round(statistics.median(medians) / 1000, 1)
+
+
 def measure(opa: Path, tools: int, identities: int, tools_a_pack: int, runs: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "policy"
@@ -115,24 +132,12 @@ def measure(opa: Path, tools: int, identities: int, tools_a_pack: int, runs: int
         question.write_text(json.dumps(generate(folder, tools, identities, tools_a_pack)))
         generated = time.perf_counter() - began
         routes = (folder / "aioc/routes/routes.rego").stat().st_size
-        rule = "data.aioc.tool_policy.decision"
-        asked = [opa, "eval", "-b", folder, "-i", question, "-f", "json", rule]
-        answer = json.loads(subprocess.run(asked, check=True, capture_output=True, text=True).stdout)
-        decision = answer["result"][0]["expressions"][0]["value"]["decision"]
-        if decision != "allow":
-            raise SystemExit(f"the bench's own question is not allowed: {answer}")
-        bench = [opa, "bench", "-b", folder, "-i", question, "--format", "json", "--count", str(runs), rule]
-        lines = subprocess.run(bench, check=True, capture_output=True, text=True).stdout
-        decoder, medians, at = json.JSONDecoder(), [], 0
-        while at < len(lines.rstrip()):
-            report, at = decoder.raw_decode(lines, at)
-            at += len(lines[at:]) - len(lines[at:].lstrip())
-            medians.append(report["Extra"].get("histogram_timer_rego_query_eval_ns_median", report["T"] / report["N"]))
+        median = decide_often(opa, folder, question, "data.aioc.tool_policy.decision", runs)
     return {
         "layout": f"packs of {tools_a_pack}" if tools_a_pack == TOOLS_A_PACK else "one pack, one table",
         "tools": tools,
         "identities": identities,
-        "microseconds": round(statistics.median(medians) / 1000, 1),
+        "microseconds": median,
         "routesKiB": routes // 1024,
         "generateSeconds": round(generated, 1),
     }

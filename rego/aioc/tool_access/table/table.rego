@@ -49,9 +49,9 @@ deny contains verdict if {
 # description: What the request does not say is in no list.
 deny contains verdict if {
 	some entry in _entries
-	some restriction, field in _restrictions
-	restriction in object.keys(entry)
-	not input.request[field] in entry[restriction]
+	some restriction, list in entry
+	field := _restrictions[restriction]
+	not input.request[field] in list
 	verdict := verdicts.deny(_refusals[restriction])
 }
 
@@ -68,9 +68,9 @@ deny contains verdict if {
 # title: The request asks for more than an entry gives
 deny contains verdict if {
 	some entry in _entries
-	some limit, field in _limits
-	limit in object.keys(entry)
-	not _is_at_most(input.request[field], entry[limit])
+	some limit, most in entry
+	field := _limits[limit]
+	not _is_at_most(input.request[field], most)
 	verdict := verdicts.deny(_refusals[limit])
 }
 
@@ -160,16 +160,29 @@ _is_at_most(amount, most) if {
 
 _is_entry(table, entry) if {
 	is_object(entry)
-	object.keys(entry) - (({"effect", "groups", "memberOf"} | object.keys(_restrictions)) | object.keys(_limits)) == set()
+	object.keys(entry) - _columns == set()
 	entry.effect in {"allow", "approval_required", "deny"}
-	every list in object.filter(entry, {"groups", "memberOf"} | object.keys(_restrictions)) {
+	every list in object.remove(entry, _no_lists) {
 		is_array(list)
 	}
-	every most in object.filter(entry, object.keys(_limits)) {
-		is_number(most)
-	}
+	is_number(object.get(entry, "mostDeadlineSeconds", 0))
+	is_number(object.get(entry, "mostResourceBudget", 0))
 	_says_who(table, entry)
 }
+
+_columns := _no_lists | {
+	"capabilities",
+	"groups",
+	"identities",
+	"memberOf",
+	"models",
+	"providers",
+	"tenants",
+	"tools",
+	"versions",
+}
+
+_no_lists := {"effect", "mostDeadlineSeconds", "mostResourceBudget"}
 
 _says_who(table, _) if table != "tools"
 
