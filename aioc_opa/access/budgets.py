@@ -19,7 +19,7 @@ from aioc_opa.errors import ConfigurationError
 from aioc_opa.models.tool_authorization import MAX_DEADLINE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 logger: Final = logging.getLogger("aioc_opa.access")
 
@@ -41,6 +41,19 @@ class BudgetLedger(Protocol):
 
     def give_back(self, key: str, cost: int) -> None:
         """Take `cost` off what `key` has spent; never below zero."""
+        ...
+
+
+@runtime_checkable
+class BatchBudgetLedger(BudgetLedger, Protocol):
+    """A ledger that makes several reservations in one step: one commit instead of one for each."""
+
+    def reserve_all(self, charges: Sequence[Charge]) -> int | None:
+        """Make every charge and give None; or make none, and give the index of one that its limit refuses."""
+        ...
+
+    def give_back_all(self, charges: Sequence[Charge]) -> None:
+        """Give every charge back."""
         ...
 
 
@@ -109,11 +122,16 @@ class Reservation:
         """
         with self._lock:
             charges, self._charges = self._charges, None
-        for charge in charges or ():
-            try:
+        if not charges:
+            return
+        try:
+            if isinstance(self._ledger, BatchBudgetLedger):
+                self._ledger.give_back_all(charges)
+                return
+            for charge in charges:
                 self._ledger.give_back(charge.key, charge.cost)
-            except Exception as error:  # noqa: BLE001 - spent is the safe side
-                logger.error("a reservation stays spent: %s", type(error).__name__)  # noqa: TRY400 - exception texts stay out of logs
+        except Exception as error:  # noqa: BLE001 - spent is the safe side
+            logger.error("a reservation stays spent: %s", type(error).__name__)  # noqa: TRY400 - exception texts stay out of logs
 
     def release_elsewhere(self) -> None:
         """As `release`, for an event loop: in a thread where the ledger can wait for I/O."""
@@ -144,6 +162,7 @@ class Budgets:
             raise ConfigurationError("the ledger forgets before a window ends: raise its idle_seconds")
         self.ledger: Final = ledger
         self.limits: Final = limits
+        self._batch: Final = ledger if isinstance(ledger, BatchBudgetLedger) else None
         self._clock: Final = clock
 
     def charges(self, *, tenant: str | None, identity: str, run_id: str, cost: int) -> list[Charge]:
@@ -168,6 +187,9 @@ class Budgets:
         """
         made: list[Charge] = []
         try:
+            if self._batch is not None:
+                refusing = self._batch.reserve_all(charges)
+                return Reservation(self.ledger, charges) if refusing is None else charges[refusing].detail
             for charge in charges:
                 if self.ledger.reserve(charge.key, charge.cost, charge.limit) is not True:
                     Reservation(self.ledger, made).release()

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from aioc_opa.access.budgets import Charge
+from aioc_opa.access.details import Detail
 from aioc_opa.storage.database import Database
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from sqlalchemy import Connection
 
     from aioc_opa.storage.migrations import Dialect
 
@@ -50,6 +54,23 @@ def _first(_dialect: Dialect) -> Sequence[str]:
 _MIGRATIONS: Final = (_first,)
 
 
+class _RefusedError(Exception):
+    """A limit refuses the charge at `index`."""
+
+    def __init__(self, index: int) -> None:
+        super().__init__(index)
+        self.index = index
+
+
+def _reserved(connection: Connection, charge: Charge, now_ms: int) -> bool:
+    from sqlalchemy import text  # noqa: PLC0415 - an optional dependency
+
+    if not 0 <= charge.cost <= charge.limit:
+        return False
+    values = {"key": charge.key, "cost": charge.cost, "limit": charge.limit, "now": now_ms}
+    return connection.execute(text(_RESERVE), values).first() is not None
+
+
 class SqlBudgetLedger:
     """A ledger in a database. Thread-safe, and safe between processes.
 
@@ -81,14 +102,24 @@ class SqlBudgetLedger:
         Raises:
             ApprovalStoreError: the database fails; the cost may have been added.
         """
-        from sqlalchemy import text  # noqa: PLC0415 - an optional dependency
+        return self.reserve_all([Charge(key, cost, limit, Detail.BUDGET_UNAVAILABLE)]) is None
 
-        if not 0 <= cost <= limit:
-            return False
-        with self._database.begin() as connection:
-            now = self._database.now_ms(connection)
-            row = connection.execute(text(_RESERVE), {"key": key, "cost": cost, "limit": limit, "now": now}).first()
-        return row is not None
+    def reserve_all(self, charges: Sequence[Charge]) -> int | None:
+        """As `BatchBudgetLedger.reserve_all`, in one transaction.
+
+        Raises:
+            ApprovalStoreError: the database fails; the costs may have been added.
+        """
+        try:
+            with self._database.begin() as connection:
+                now = self._database.now_ms(connection)
+                # In the order of keys: two calls that lock the same rows in different orders would wait for each other.
+                for index in sorted(range(len(charges)), key=lambda number: charges[number].key):
+                    if not _reserved(connection, charges[index], now):
+                        raise _RefusedError(index)
+        except _RefusedError as refused:  # which rolls back what was added before it
+            return refused.index
+        return None
 
     def give_back(self, key: str, cost: int) -> None:
         """As `BudgetLedger.give_back`.
@@ -96,10 +127,19 @@ class SqlBudgetLedger:
         Raises:
             ApprovalStoreError: the database fails.
         """
+        self.give_back_all([Charge(key, cost, cost, Detail.BUDGET_UNAVAILABLE)])
+
+    def give_back_all(self, charges: Sequence[Charge]) -> None:
+        """As `BatchBudgetLedger.give_back_all`, in one transaction.
+
+        Raises:
+            ApprovalStoreError: the database fails.
+        """
         from sqlalchemy import text  # noqa: PLC0415 - an optional dependency
 
         with self._database.begin() as connection:
-            connection.execute(text(_GIVE_BACK), {"key": key, "cost": cost})
+            for charge in sorted(charges, key=lambda one: one.key):
+                connection.execute(text(_GIVE_BACK), {"key": charge.key, "cost": charge.cost})
 
     def forget(self, older_than_seconds: float) -> int:
         """Delete what nothing was reserved under for so long: runs that are over, windows that are past.

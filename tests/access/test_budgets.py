@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from aioc_opa.access.budgets import BudgetLedger, BudgetLimits, Budgets, MemoryBudgetLedger
+from aioc_opa.access.budgets import BatchBudgetLedger, BudgetLedger, BudgetLimits, Budgets, MemoryBudgetLedger
 from aioc_opa.access.gate import AccessGranted, AccessRefused, ToolMetadata
 from aioc_opa.access.sql_budgets import SqlBudgetLedger
 from aioc_opa.errors import ApprovalStoreError, ConfigurationError
@@ -100,6 +100,35 @@ def test_a_limit_that_refuses_leaves_the_other_limits_unspent() -> None:
     gate = limited(ledger, calls_per_run=10, cost_per_run=10, cost_per_identity=1)
     assert gate.refused(asked(cost=2)) == ("budget_exceeded", "cost_per_identity")
     assert {spent for spent, _ in ledger._spent.values()} == {0}
+
+
+def test_several_limits_are_one_step_in_a_sql_ledger_and_the_one_that_refuses_leaves_the_rest(tmp_path: Path) -> None:
+    ledger = SqlBudgetLedger.open(tmp_path / "b.db")
+    assert isinstance(ledger, BatchBudgetLedger)
+    assert not isinstance(MemoryBudgetLedger(), BatchBudgetLedger)
+    gate = limited(ledger, calls_per_run=10, cost_per_run=2, cost_per_identity=10)
+    assert gate.refused(asked(cost=3)) == ("budget_exceeded", "cost_per_run")
+    granted = gate.ask(asked(cost=2))
+    assert type(granted) is AccessGranted
+    assert granted.reservation is not None
+    granted.reservation.release()
+    assert type(gate.ask(asked(cost=2))) is AccessGranted
+    tight = limited(ledger, calls_per_run=2, cost_per_identity=12)  # one call and two units are spent
+    assert type(tight.ask(asked(cost=10))) is AccessGranted
+    assert tight.refused(asked(cost=1))[0] == "budget_exceeded"
+    ledger.close()
+
+
+def test_a_sql_ledger_that_cannot_take_back_leaves_it_spent_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ledger = SqlBudgetLedger.open(tmp_path / "b.db")
+    granted = limited(ledger, calls_per_run=1).ask(asked())
+    ledger.close()
+    assert type(granted) is AccessGranted
+    assert granted.reservation is not None
+    granted.reservation.release()
+    assert "stays spent" in caplog.text
 
 
 def test_it_is_given_back_once_and_only_when_the_call_says_so() -> None:
