@@ -100,7 +100,9 @@ def test_rego_passes_opa_check_strict(block: Block, tmp_path: Path, opa_binary: 
     package = PACKAGE.search(block.text)
     assert package is not None, f"{block.place}: a Rego example is a whole module, or it is text"
     policy = tmp_path / "policy"
-    library = shutil.ignore_patterns("*_test.rego", "packs", "routes", "tool_policy", "handoff_policy", "system")
+    library = shutil.ignore_patterns(
+        "*_test.rego", "packs", "routes", "tool_policy", "handoff_policy", "access_rules", "system"
+    )
     shutil.copytree(ROOT / "rego", policy, ignore=library)
     module = policy.joinpath(*package[1].split("."), "example.rego")
     module.parent.mkdir(parents=True, exist_ok=True)
