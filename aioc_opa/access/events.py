@@ -34,7 +34,9 @@ class LoggingSink:
 
     def emit(self, event: AccessEvent) -> None:
         """Log `event`."""
-        logger.log(_level(event.decision), "%s", event.model_dump_json(by_alias=True, exclude_none=True))
+        # ASCII: no name breaks a line, turns a terminal's writing around or hides in it.
+        line = event.model_dump_json(by_alias=True, exclude_none=True, ensure_ascii=True)
+        logger.log(_level(event.decision), "%s", line.replace("\x7f", r"\u007f"))
 
 
 def _level(decision: str | None) -> int:

@@ -23,7 +23,7 @@ from aioc_opa.access.effects import Effect, Failure
 from aioc_opa.access.names import bounded_id
 from aioc_opa.access.person import ask_person
 from aioc_opa.access.questions import AccessGranted, AccessRefused
-from aioc_opa.access.soundness import is_sound
+from aioc_opa.access.soundness import has_sound_ids, is_sound
 from aioc_opa.access.trail import Trail
 from aioc_opa.core.reasons import ALLOWED, Reason
 from aioc_opa.engines.deadline import Deadline
@@ -63,18 +63,19 @@ class Steps:
             deadline: of the whole decision.
             on_loop: whether this runs on an event loop, which nothing here may block.
         """
-        if not is_sound(question):
-            # Ids that cannot be trusted stand in no event; a guard cannot come here.
+        if not has_sound_ids(question):
+            # There is nothing by which an event could name it; a guard cannot come here.
             logger.error("denied: %s", Detail.QUESTION_INVALID)
             return AccessRefused(reason=Reason.TOOL_NOT_AUTHORIZED, detail_code=Detail.QUESTION_INVALID.value)
+        sound = is_sound(question)
         case = Case(
             question=question,
             until=self._until(deadline),
-            trail=Trail(self.reporter, question),
+            trail=Trail(self.reporter, question, question.registered if sound else None),
             release_elsewhere=on_loop,
         )
         try:
-            return (yield from self._decide(case))
+            return (yield from self._decide(case, sound=sound))
         except RefusedError as refusal:
             return _refused(case, refusal.reason, refusal.code)
         except Exception as error:  # noqa: BLE001 - the last line: whatever goes wrong here is a refusal
@@ -84,10 +85,11 @@ class Steps:
             _refused(case, Reason.TOOL_NOT_AUTHORIZED, Detail.CANCELLED)
             raise
 
-    def _decide(self, case: Case) -> Generator[Effect, object, AccessGranted]:
-        question = case.question
-        caller = self.lists.caller(question.principal)
+    def _decide(self, case: Case, *, sound: bool) -> Generator[Effect, object, AccessGranted]:
+        caller = self.lists.caller(case.question.principal)
         case.trail.requested(None if isinstance(caller, Detail) else caller.principal)
+        if not sound:
+            raise RefusedError(Reason.TOOL_NOT_AUTHORIZED, Detail.QUESTION_INVALID)
         entitled = self._entitled(case, caller)
         answer = None
         if self.adapter is not None:

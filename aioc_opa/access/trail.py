@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from aioc_opa.access.counters import BoundedSeries, Counters
     from aioc_opa.access.events import EventSink
-    from aioc_opa.access.questions import AccessQuestion
+    from aioc_opa.access.questions import AccessQuestion, ToolMetadata
     from aioc_opa.models.principal import Principal
 
 logger: Final = logging.getLogger("aioc_opa.access")
@@ -50,10 +50,12 @@ class Reporter:
 
 
 class Trail:
-    """The events of one question whose ids are checked. Not thread-safe: a question has one thread at a time."""
+    """The events of one question whose ids are checked. Not thread-safe: a question has one thread at a time.
 
-    def __init__(self, reporter: Reporter, question: AccessQuestion) -> None:
-        registered = question.registered
+    `registered` is the tool, where it is one whose name may be shown.
+    """
+
+    def __init__(self, reporter: Reporter, question: AccessQuestion, registered: ToolMetadata | None) -> None:
         self._reporter: Final = reporter
         self._started: Final = time.perf_counter()
         self._asked = self._started

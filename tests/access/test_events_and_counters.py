@@ -16,6 +16,7 @@ from aioc_opa.access.gate import AccessGate, AccessGranted
 from aioc_opa.access.identities import IdentityBindings
 from aioc_opa.engines.deadline import Deadline
 from aioc_opa.errors import ConfigurationError
+from aioc_opa.models.principal import Principal
 from tests.access.gating import KIM, Adapter, Gate, Remembering, question, result
 
 
@@ -62,6 +63,28 @@ def test_refusals_are_logged_as_warnings_and_the_rest_as_info(caplog: pytest.Log
     ]
     assert isinstance(LoggingSink(), EventSink)
     assert isinstance(MemoryCounters(), Counters)
+
+
+def test_a_name_cannot_break_the_line_of_a_log(caplog: pytest.LogCaptureFixture) -> None:
+    gate = AccessGate(identities=IdentityBindings())
+    odd = "kim\n\u2028\u202e\x1b[31m\x7f"
+    gate.authorize(question(principal=Principal(identity=odd)), Deadline.after(30))
+    (record,) = caplog.records
+    text = record.getMessage()
+    assert text.isascii()
+    assert text.isprintable()
+    assert json.loads(record.getMessage())["identity"] == odd
+
+
+def test_a_question_that_is_not_sound_is_told_under_its_ids(caplog: pytest.LogCaptureFixture) -> None:
+    gate = Gate()
+    asked = question(capability="x" * 129)
+    assert gate.refused(asked) == ("tool_not_authorized", "question_invalid")
+    last = gate.sink.events[-1]
+    assert (last.request_id, last.detail_code, last.identity) == (asked.request_id, "question_invalid", "kim")
+    assert last.tool_name.startswith("sha256:")
+    assert gate.refused(question(request_id="free text")) == ("tool_not_authorized", "question_invalid")
+    assert gate.sink.events[-1] is last
 
 
 def test_a_background_sink_hands_over_in_order_and_outlives_a_sink_that_raises(
