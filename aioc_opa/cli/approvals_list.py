@@ -65,7 +65,8 @@ def list_approvals(
 
 def _table(records: Sequence[ApprovalRecord], now_ms: int) -> Table:
     table = Table()
-    for heading in ("approval", "state", "tool", "for", "held because", "expires in", "votes"):
+    table.add_column("approval", no_wrap=True, min_width=36)  # whole, to be copied
+    for heading in ("state", "tool", "for", "held because", "expires in", "votes"):
         table.add_column(heading, overflow="fold")
     for record in records:
         bindings = record.bindings

@@ -71,12 +71,12 @@ def resume(
     logs.configure(verbose=verbose)
     factory = _factory(app)
     with opened_store(store, payload_key) as opened:
-        if opened.get(tenant, approval) is None:
-            raise ApprovalNotFoundError(_NOT_FOUND)
-        opened.log_access(tenant, approval, local_account(), "resume")
         record = opened.get(tenant, approval)
-    if record is None:
-        raise ApprovalNotFoundError(_NOT_FOUND)
+        if record is None:
+            raise ApprovalNotFoundError(
+                "no such approval; see `aioc-opa approvals list`, and give --tenant if the call has one"
+            )
+        opened.log_access(tenant, approval, local_account(), "resume")
     result = _run(_made(factory, record, app), approval)
     outcome = getattr(result, "status", None) if _is_refusal(result) else None
     if outcome is not None:
@@ -85,9 +85,6 @@ def resume(
     say(f"the tool ran and returned a value of type {shown(type(result).__name__)}")
     if show_result:
         _print(result)
-
-
-_NOT_FOUND: Final = "no such approval; see `aioc-opa approvals list`, and give --tenant if the call has one"
 
 
 def _factory(app: str) -> Any:
