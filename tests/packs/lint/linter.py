@@ -75,7 +75,14 @@ class Linter:
     def __init__(self, repository: Path, folder: Path, opa: Path) -> None:
         self.folder, self.opa = folder, opa
         # As little of the library as the pack needs: every module is parsed anew each time.
-        for part in ("lib/verdicts", "lib/verdict_shapes", "lib/decisions", "lib/evidence", "lib/routing", "tool_policy"):
+        for part in (
+            "lib/verdicts",
+            "lib/verdict_shapes",
+            "lib/decisions",
+            "lib/evidence",
+            "lib/routing",
+            "tool_policy",
+        ):
             shutil.copytree(repository / "rego/aioc" / part, folder / "aioc" / part)
         self.data = {"manifest": manifest("t", context=CONTEXT, codes=("fine",), data=TABLE), "table": {}}
         pack = {

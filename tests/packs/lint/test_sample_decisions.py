@@ -1,4 +1,4 @@
-"""A sample that the policy decides otherwise is a finding: the rule `sample-differs`."""
+"""A sample that the policy decides otherwise is a finding, `sample-differs`; so is one that is held in vain."""
 
 from __future__ import annotations
 
@@ -26,6 +26,22 @@ def test_a_sample_that_is_decided_otherwise(lint: Linter) -> None:
     assert said(lint) == [f"{PLACE}expects deny (fine), gets allow"]
     lint.write({"samples/x.json": SAMPLE, "mine.rego": (HEAD + SOUND).replace('== "t"', '== "u"')})
     assert said(lint) == [f"{PLACE}expects allow, gets deny"]
+
+
+def test_a_held_sample_that_nothing_allows_once_it_is_approved(lint: Linter) -> None:
+    hold = """
+# METADATA
+# title: Held
+require_approval contains verdict if {
+	input.toolName == "t"
+	verdict := verdicts.hold_with("fine", {"approverRoles": ["a"], "quorum": 3, "separationOfDuties": true, "ttlSeconds": 9})
+}
+"""
+    held = {**SAMPLE, "expected": {"decision": "approval_required", "reasons": ["fine"]}}
+    lint.write({"samples/x.json": held, "mine.rego": HEAD + SOUND + hold})
+    assert said(lint) == []
+    lint.write({"mine.rego": (HEAD + SOUND).replace('== "t"', '== "u"') + hold})
+    assert [(finding.rule, finding.severity) for finding in lint.findings()] == [("hold-without-allow", "warning")]
 
 
 def test_samples_wait_until_nothing_else_is_wrong(lint: Linter) -> None:
