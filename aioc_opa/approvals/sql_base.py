@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import select
-
 from aioc_opa.approvals.sql_rows import record_of
-from aioc_opa.approvals.sql_tables import approvals, records, votes
+from aioc_opa.approvals.sql_statements import LOCK, VOTES, given, record
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -28,13 +26,11 @@ class SqlBase:
     def _read(
         self, connection: Connection, tenant: str, approval_id: str, *, payload: bool = True
     ) -> ApprovalRecord | None:
-        query = records(self._dialect, payload=payload).where(
-            approvals.c.approval_id == approval_id, approvals.c.tenant == tenant
-        )
-        row = connection.execute(query).one_or_none()
+        this = given(approval_id=approval_id, tenant=tenant)
+        row = connection.execute(record(self._dialect, payload=payload), this).one_or_none()
         if row is None:
             return None
-        cast = connection.execute(select(votes).where(votes.c.approval_id == approval_id).order_by(votes.c.seq)).all()
+        cast = connection.execute(VOTES, given(approval_id=approval_id)).all()
         return record_of(row, cast, self._cipher)
 
     def _lock(self, connection: Connection, tenant: str, approval_id: str) -> bool:
@@ -42,5 +38,5 @@ class SqlBase:
 
         A statement of its own: only the next one sees what was committed while this one waited (READ COMMITTED).
         """
-        query = select(approvals.c.seq).where(approvals.c.approval_id == approval_id, approvals.c.tenant == tenant)
-        return connection.execute(query.with_for_update()).one_or_none() is not None
+        this = given(approval_id=approval_id, tenant=tenant)
+        return connection.execute(LOCK, this).one_or_none() is not None

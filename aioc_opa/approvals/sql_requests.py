@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import and_, case, func, insert, select, text, update
+from sqlalchemy import insert, select, text, update
 
 from aioc_opa.approvals.records import Moved, Opened
 from aioc_opa.approvals.sql_base import SqlBase
 from aioc_opa.approvals.sql_rows import bindings_digest, record_of, row_of
-from aioc_opa.approvals.sql_tables import STANDING, approvals, now, records, standing, stored_states, votes
+from aioc_opa.approvals.sql_statements import REJECTED, given, pending, same_open
+from aioc_opa.approvals.sql_tables import approvals, records, standing, stored_states, votes
 from aioc_opa.approvals.store_steps import ENDING_EVENTS, UndoneError, full_cap, require_texts, with_vote
 from aioc_opa.core.approvals.states import OPEN, ApprovalEvent, ApprovalState, next_state
 from aioc_opa.errors import ApprovalStoreError
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from aioc_opa.approvals.records import ApprovalRecord, NewApproval, PendingCaps
     from aioc_opa.models.approval_vote_statement import SignedVote
 
+_NEW: Final = insert(approvals)
+_NEW_VOTE: Final = insert(votes)
 _TENANT_TURN: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:tenant, 7379))")
 
 
@@ -43,7 +46,7 @@ class SqlRequests(SqlBase):
             if cap is not None:
                 return Opened(kind="full", cap=cap)
             row = row_of(new, now_ms=self._database.now_ms(connection), cipher=self._cipher)
-            connection.execute(insert(approvals).values(row))
+            connection.execute(_NEW, row)
             return Opened(kind="opened", record=self._read(connection, new.tenant, new.approval_id))
 
     def get(self, tenant: str, approval_id: str) -> ApprovalRecord | None:
@@ -88,15 +91,8 @@ class SqlRequests(SqlBase):
                 at_ms = self._database.now_ms(connection)
                 if at_ms >= record.expires_at_ms or (event is not None and target is None):
                     raise UndoneError
-                connection.execute(
-                    insert(votes).values(
-                        approval_id=approval_id,
-                        statement=vote.statement,
-                        key_id=vote.key_id,
-                        signature=vote.signature,
-                        at_ms=at_ms,
-                    )
-                )
+                cast = {"statement": vote.statement, "key_id": vote.key_id, "signature": vote.signature}
+                connection.execute(_NEW_VOTE, {"approval_id": approval_id, **cast, "at_ms": at_ms})
                 if target is not None:
                     self._move(connection, approval_id, target, at_ms=at_ms, by="votes")
                 return Moved(moved=target is not None, record=self._read(connection, tenant, approval_id))
@@ -121,27 +117,17 @@ class SqlRequests(SqlBase):
             return Moved(moved=True, record=self._read(connection, tenant, approval_id, payload=False))
 
     def _was_rejected(self, connection: Connection, new: NewApproval) -> bool:
-        query = select(approvals.c.seq).where(
-            approvals.c.tenant == new.tenant,
-            approvals.c.run_id == new.bindings.run_id,
-            approvals.c.proposal_hash == new.bindings.proposal_hash,
-            approvals.c.state == ApprovalState.REJECTED.value,
-        )
-        return connection.execute(query.limit(1)).first() is not None
+        call = given(tenant=new.tenant, run_id=new.bindings.run_id, proposal_hash=new.bindings.proposal_hash)
+        return connection.execute(REJECTED, call).first() is not None
 
     def _same_open(self, connection: Connection, new: NewApproval) -> ApprovalRecord | None:
-        query = (
-            select(approvals.c.approval_id)
-            .select_from(STANDING)
-            .where(
-                approvals.c.tenant == new.tenant,
-                approvals.c.run_id == new.bindings.run_id,
-                approvals.c.proposal_hash == new.bindings.proposal_hash,
-                approvals.c.bindings_digest == bindings_digest(new.bindings),
-                standing(self._dialect).in_(sorted(OPEN)),
-            )
+        call = given(
+            tenant=new.tenant,
+            run_id=new.bindings.run_id,
+            proposal_hash=new.bindings.proposal_hash,
+            bindings_digest=bindings_digest(new.bindings),
         )
-        found = connection.execute(query.order_by(approvals.c.seq).limit(1)).scalar_one_or_none()
+        found = connection.execute(same_open(self._dialect), call).scalar_one_or_none()
         if found is None:
             return None
         record = self._read(connection, new.tenant, found)
@@ -151,20 +137,8 @@ class SqlRequests(SqlBase):
         return record if record.state in OPEN else None
 
     def _full(self, connection: Connection, new: NewApproval, caps: PendingCaps) -> str | None:
-        of_run = approvals.c.run_id == new.bindings.run_id
-        of_principal = approvals.c.identity == (new.bindings.identity or "")
-        query = select(
-            func.count(case((of_run, 1))),
-            func.count(case((of_principal, 1))),
-            func.count(),
-        ).where(
-            and_(
-                approvals.c.tenant == new.tenant,
-                approvals.c.state == ApprovalState.PENDING.value,
-                approvals.c.expires_at_ms > now(self._dialect),
-            )
-        )
-        run, principal, tenant = connection.execute(query).one()
+        whose = given(tenant=new.tenant, run_id=new.bindings.run_id, identity=new.bindings.identity or "")
+        run, principal, tenant = connection.execute(pending(self._dialect), whose).one()
         return full_cap(caps, run=run, principal=principal, tenant=tenant)
 
     def _move(

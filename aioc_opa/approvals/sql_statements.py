@@ -1,0 +1,139 @@
+"""The statements of an approval's life, each built once: building one costs several times what SQLite takes to run it.
+
+Measured on the record query: 1.19 ms when it is built for each call, 0.20 ms when it is kept.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import BigInteger, Text, and_, bindparam, case, exists, func, insert, or_, select, update
+from sqlalchemy.dialects.postgresql import insert as insert_postgresql
+from sqlalchemy.dialects.sqlite import insert as insert_sqlite
+
+from aioc_opa.approvals.sql_tables import (
+    STANDING,
+    approvals,
+    claims,
+    consumptions,
+    ends,
+    intents,
+    now,
+    records,
+    standing,
+    votes,
+)
+from aioc_opa.core.approvals.states import OPEN, ApprovalState
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement, Executable, Table
+
+    from aioc_opa.storage.migrations import Dialect
+
+
+def _given(name: str) -> ColumnElement[Any]:
+    return bindparam(f"given_{name}", type_=Text)
+
+
+def given(**values: object) -> dict[str, object]:
+    """Parameters of these statements."""
+    return {f"given_{name}": value for name, value in values.items()}
+
+
+_THIS: Final = and_(approvals.c.approval_id == _given("approval_id"), approvals.c.tenant == _given("tenant"))
+_SAME_CALL: Final = and_(
+    approvals.c.tenant == _given("tenant"),
+    approvals.c.run_id == _given("run_id"),
+    approvals.c.proposal_hash == _given("proposal_hash"),
+)
+
+LOCK: Final = select(approvals.c.seq).where(_THIS).with_for_update()
+VOTES: Final = select(votes).where(votes.c.approval_id == _given("approval_id")).order_by(votes.c.seq)
+REJECTED: Final = select(approvals.c.seq).where(_SAME_CALL, approvals.c.state == ApprovalState.REJECTED.value).limit(1)
+INTENT: Final = select(intents.c.approval_id).where(
+    intents.c.execution_id == _given("execution_id"), intents.c.tenant == _given("tenant")
+)
+FINISH: Final = (
+    update(approvals)
+    .where(
+        approvals.c.approval_id == _given("approval_id"),
+        exists().where(
+            consumptions.c.approval_id == approvals.c.approval_id,
+            consumptions.c.execution_id == _given("execution_id"),
+        ),
+    )
+    .values(state=_given("state"))
+)
+
+
+@cache
+def record(dialect: Dialect, *, payload: bool) -> Executable:
+    """One approval of one tenant."""
+    return records(dialect, payload=payload).where(_THIS)
+
+
+@cache
+def same_open(dialect: Dialect) -> Executable:
+    """The id of the open approval of a call with the same bindings."""
+    query = select(approvals.c.approval_id).select_from(STANDING)
+    same = approvals.c.bindings_digest == _given("bindings_digest")
+    return query.where(_SAME_CALL, same, standing(dialect).in_(sorted(OPEN))).order_by(approvals.c.seq).limit(1)
+
+
+@cache
+def pending(dialect: Dialect) -> Executable:
+    """How many are pending and not expired: of the run, of the principal, of the tenant."""
+    return select(
+        func.count(case((approvals.c.run_id == _given("run_id"), 1))),
+        func.count(case((approvals.c.identity == _given("identity"), 1))),
+        func.count(),
+    ).where(
+        approvals.c.tenant == _given("tenant"),
+        approvals.c.state == ApprovalState.PENDING.value,
+        approvals.c.expires_at_ms > now(dialect),
+    )
+
+
+@cache
+def intend(dialect: Dialect) -> Executable:
+    """Write an intent."""
+    names = [column.name for column in intents.c if column.name != "at_ms"]
+    return insert(intents).values(**{name: _given(name) for name in names}, at_ms=now(dialect))
+
+
+@cache
+def use_up(dialect: Dialect) -> Executable:
+    """Approved to consumed. Its row lock makes the second of two wait, and then see what the first has left."""
+    fresh = approvals.c.expires_at_ms > now(dialect)
+    changed = {"state": ApprovalState.CONSUMED.value, "ended_at_ms": now(dialect), "ended_by": "runtime"}
+    return update(approvals).where(_THIS, approvals.c.state == ApprovalState.APPROVED.value, fresh).values(changed)
+
+
+@cache
+def write_consumption(dialect: Dialect) -> Executable:
+    """Once for an approval; gives no row when it was written before."""
+    return _once(dialect, consumptions, consumptions.c.approval_id == _given("approval_id"))
+
+
+@cache
+def write_claim(dialect: Dialect) -> Executable:
+    """Once for a call; gives no row when it was written before."""
+    keys = ("tenant", "run_id", "call_id")
+    return _once(dialect, claims, and_(*(claims.c[name] == _given(name) for name in keys)))
+
+
+@cache
+def write_end(dialect: Dialect) -> Executable:
+    """Once for what is known, and once before for that nobody knows; gives no row otherwise."""
+    known = or_(ends.c.final == 1, ends.c.final == bindparam("given_final", type_=BigInteger))
+    return _once(dialect, ends, and_(ends.c.execution_id == _given("execution_id"), known))
+
+
+def _once(dialect: Dialect, table: Table, same: ColumnElement[bool]) -> Executable:
+    """Insert unless there is the same. Of two at once PostgreSQL lets the second wait for the first."""
+    names = [column.name for column in table.c if column.name != "at_ms"]
+    values = [bindparam(f"given_{name}", type_=BigInteger if name == "final" else Text).label(name) for name in names]
+    row = select(*values, now(dialect).label("at_ms")).where(~exists().where(same))
+    once = insert_postgresql if dialect == "postgresql" else insert_sqlite
+    return once(table).from_select([*names, "at_ms"], row).on_conflict_do_nothing().returning(table.c.at_ms)
