@@ -46,8 +46,8 @@ Examples:
 
 CONTRACT_HELP: Final = """Write the JSON Schemas of what policies are asked and answer, for `opa check --schema`.
 
-The library's rules name them: schema.tool_policy_input and schema.handoff_policy_input. With --out DIR, each becomes
-DIR/NAME.json. Without it, one document {name: schema} is printed.
+The library's rules name them: schema.tool_policy_input, schema.handoff_policy_input and schema.tool_access_input. With
+--out DIR, each becomes DIR/NAME.json. Without it, one document {name: schema} is printed.
 
 \b
 Exit status: 0 done; 2 wrong usage; 3 the folder cannot be written.
