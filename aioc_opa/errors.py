@@ -8,6 +8,7 @@
     │   ├── EngineConfigurationError        an engine that cannot be started or addressed
     │   ├── PolicyLoadError                 policy files that are refused
     │   ├── InputFileError                  a file that cannot be read or is not what it should be
+    │   ├── AuditLogError                   an audit log that cannot be written to as it is
     │   └── GuardCheckError                 guard.check(): the set-up would deny every call
     ├── ToolArgumentsValidationError        the model's arguments: stage "json" or "schema" (RFC-0015)
     ├── ApprovalError                       voting on, looking up or ending an approval
@@ -24,6 +25,7 @@
         └── HandoffApprovalRequiredError
 
     ToolExecutionError                      outside the tree on purpose: the handler HAS been entered
+    AuditUnavailableError                   internal: the guard turns it into the denial `audit_unavailable`
 
 `ToolExecutionError` wraps an error of this tree that the handler itself raised (a nested guard's denial, say), so
 that nobody who catches `AiocOpaError` retries a call whose effect may have happened (design 3.4).
@@ -64,6 +66,10 @@ class PolicyLoadError(ConfigurationError):
 
 class InputFileError(ConfigurationError):
     """A file cannot be read, or is not what it should be."""
+
+
+class AuditLogError(ConfigurationError):
+    """An audit log cannot be written to: another process does, or what is there is not what was written."""
 
 
 class GuardCheckError(ConfigurationError):
@@ -188,3 +194,7 @@ class ToolExecutionError(Exception):
     Attributes:
         __cause__: the error that the handler raised.
     """
+
+
+class AuditUnavailableError(Exception):
+    """A required record is not known to be durable. The guard answers ``audit_unavailable``; nobody else sees this."""

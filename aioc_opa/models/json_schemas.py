@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from aioc_opa.models.audit_event import AuditEvent
+from aioc_opa.models.audit_record import AuditRecord
 from aioc_opa.models.decision import PolicyDecision
 from aioc_opa.models.handoff_policy_input import HandoffPolicyInput
 from aioc_opa.models.refusal_result import RefusalResult
@@ -29,6 +31,8 @@ CONTRACTS: Final[dict[str, type[WireModel]]] = {
     "suspended_tool_proposal": SuspendedToolProposal,
     "suspended_handoff_proposal": SuspendedHandoffProposal,
     "refusal_result": RefusalResult,
+    "audit_event": AuditEvent,
+    "audit_record": AuditRecord,
 }
 """Name of the schema file, and of the schema in Rego annotations, to the model."""
 
