@@ -72,7 +72,10 @@ TenantOption = Annotated[
 AnyTenantOption = Annotated[
     str | None,
     typer.Option(
-        "--tenant", envvar="AIOC_OPA_APPROVALS_TENANT", metavar="T", help="Only this tenant's; without: all of them."
+        "--tenant",
+        envvar="AIOC_OPA_APPROVALS_TENANT",
+        metavar="T",
+        help="Only this tenant's, '' for none; without: all.",
     ),
 ]
 ReasonOption = Annotated[

@@ -22,19 +22,21 @@ from aioc_opa.cli.approvals_options import (
 from aioc_opa.cli.authorize import JsonOption
 from aioc_opa.cli.terminal import json_line, say, warn
 from aioc_opa.core.approvals.review import Review, ReviewRefusedError, review_of
-from aioc_opa.core.approvals.review_document import document
+from aioc_opa.core.approvals.review_document import document, without_arguments
 from aioc_opa.core.approvals.review_page import GUTTER, page
 from aioc_opa.errors import InputFileError
 
 if TYPE_CHECKING:
     from aioc_opa.approvals.broker import ApprovalBroker
     from aioc_opa.approvals.records import ApprovalRecord
+    from aioc_opa.models.approval_vote_statement import VoteStatement
 
 HELP: Final = """Show what a reviewer must see of an approval: the action, for whom, why it is held, until when.
 
 The hash is computed from the very arguments that are shown; when it is not the one that the approval is bound to,
 nothing is shown. Characters that hide, reorder or imitate others are written as \\u escapes and listed. That you
-looked is logged in the store. --json has everything, on one line of ASCII.
+looked is logged in the store. --json has everything, on one line of ASCII, and what is left of an approval whose
+arguments were removed.
 
 \b
 Exit status: 0 shown; 2 wrong usage; 3 there is no such approval, it is not what it should be, or the store cannot be
@@ -71,9 +73,12 @@ def show(
     public = VoteKeys.from_file(keys)
     with opened_store(store, payload_key) as opened:
         # Nobody votes here, so nobody needs to be known.
-        review = reviewed(
-            ApprovalBroker(opened, keys=public, people=PeopleTable(())), tenant, approval, who=local_account()
-        )
+        broker = ApprovalBroker(opened, keys=public, people=PeopleTable(()))
+        record = broker.show(tenant, approval, who=local_account())
+        if json and record.payload is None:
+            say(json_line(without_arguments(record, _votes(broker, record))))
+            return
+        review = review_record(broker, record)
     if json:
         say(json_line(document(review)))
         return
@@ -97,17 +102,20 @@ def review_record(broker: ApprovalBroker, record: ApprovalRecord) -> Review:
     Raises:
         ReviewRefusedError: it is not what it should be.
     """
+    return review_of(record, _votes(broker, record), now_ms=broker.store.now_ms())
+
+
+def _votes(broker: ApprovalBroker, record: ApprovalRecord) -> tuple[VoteStatement, ...]:
     from aioc_opa.approvals.votes import VoteForgedError, verified_votes  # noqa: PLC0415 - an optional dependency
 
     try:
-        votes = verified_votes(record, keys=broker.keys)
+        return verified_votes(record, keys=broker.keys)
     except VoteForgedError as error:
         raise ReviewRefusedError(
             error.code,
             f"{str(error).removesuffix(f' ({error.code})')}. Nothing of this approval counts: end it with `aioc-opa "
             "approvals dismiss`, and find out who writes to the store, or whether --keys are the right ones",
         ) from None
-    return review_of(record, votes, now_ms=broker.store.now_ms())
 
 
 def show_page(review: Review, *, whole: bool) -> bool:
@@ -125,7 +133,7 @@ def show_page(review: Review, *, whole: bool) -> bool:
     lines = page(review)
     shown_lines = lines if whole else lines[:MOST_LINES]
     # One write: nothing of another program gets between the lines.
-    say("\n".join(line.encode("utf-8", "backslashreplace").decode() for line in shown_lines))
+    say("\n".join(shown_lines))
     left = len(lines) - len(shown_lines)
     if left:
         warn(f"NOT SHOWN: {left} more lines; give --whole to see all {len(lines)}")

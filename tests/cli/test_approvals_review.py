@@ -225,6 +225,9 @@ def test_purge_removes_arguments_and_keeps_the_record(office: Office) -> None:
     gone = office.show(first)
     assert gone.status == 3
     assert "arguments_gone" in gone.err
+    left = office.show(first, "--json").document
+    assert (left["argumentsRemoved"], left["endedBy"], left["bindings"]["identity"]) == (True, "ann", "kim")
+    assert "1200" not in json.dumps(left)
     assert office.run("purge", second, "--tenant", "acme").out == "removed the arguments\n"
     assert office.record(second).state == "dismissed"
     assert office.run("purge", second).status == 3

@@ -8,9 +8,12 @@ from aioc_opa.core.approvals.review_tree import place
 from aioc_opa.core.approvals.times import rfc3339_of_ms
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from aioc_opa.approvals.records import ApprovalRecord
     from aioc_opa.core.approvals.review import Review
-    from aioc_opa.core.json_value import JsonObject
+    from aioc_opa.core.json_value import JsonObject, JsonValue
+    from aioc_opa.models.approval_vote_statement import VoteStatement
 
 
 def summary(record: ApprovalRecord) -> JsonObject:
@@ -36,6 +39,18 @@ def summary(record: ApprovalRecord) -> JsonObject:
         "endReason": record.end_reason,
         "outcome": record.outcome,
         "votes": len(record.votes),
+    }
+
+
+def without_arguments(record: ApprovalRecord, votes: Sequence[VoteStatement]) -> JsonObject:
+    """What is left of an approval whose arguments were removed: for auditors; nobody can decide on it."""
+    return {
+        **summary(record),
+        "argumentsRemoved": True,
+        "bindings": record.bindings.model_dump(mode="json", by_alias=True),
+        "separationOfDuties": record.terms.separation_of_duties,
+        "requesters": list(record.requesters),
+        "votes": _votes(votes),
     }
 
 
@@ -70,10 +85,7 @@ def document(review: Review) -> JsonObject:
             }
             for each in review.requirements
         ],
-        "votes": [
-            vote.model_dump(mode="json", by_alias=True, exclude={"bindings", "type", "approval_id"})
-            for vote in review.votes
-        ],
+        "votes": _votes(review.votes),
         "findings": [
             {
                 "source": each.source,
@@ -87,3 +99,7 @@ def document(review: Review) -> JsonObject:
             for each in review.findings
         ],
     }
+
+
+def _votes(votes: Sequence[VoteStatement]) -> list[JsonValue]:
+    return [vote.model_dump(mode="json", by_alias=True, exclude={"bindings", "type", "approval_id"}) for vote in votes]
