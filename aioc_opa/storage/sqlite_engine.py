@@ -24,7 +24,6 @@ BUSY_SECONDS: Final = 5.0
 """How long a step waits for another one, of this process or of another."""
 
 _SETTINGS: Final = (
-    f"PRAGMA busy_timeout = {int(BUSY_SECONDS * 1000)}",
     # In WAL mode FULL syncs the log at each commit; NORMAL could lose the last ones (https://sqlite.org/pragma.html).
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",

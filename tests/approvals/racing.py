@@ -6,17 +6,21 @@ every process writes down what it won. `make torture` runs the same with many mo
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import sys
+import tempfile
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aioc_opa.approvals.records import PendingCaps
 from aioc_opa.approvals.stores import open_store
 from tests.approvals.store_cases import CAPS, approved, intent_for, new_approval
+from tests.postgres import running_postgres
 
 if TYPE_CHECKING:
     from aioc_opa.approvals.records import NewApproval
@@ -161,9 +165,14 @@ def _open_one(barrier: Any, _number: int, target: str) -> str:
 
 
 def main() -> None:
-    """``python -m tests.approvals.racing TARGET COUNT [PROCESSES]``: exits with 1 when anything was won twice or never."""
-    target, count, *rest = sys.argv[1:]
-    found = races(target, int(count), int(rest[0]) if rest else 2).violations(int(count))
+    """``python -m tests.approvals.racing sqlite|postgresql COUNT [PROCESSES]``, on a database of its own.
+
+    Exits with 1 when anything was won twice or never.
+    """
+    kind, count, *rest = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as running:
+        target = str(Path(folder) / "races.db") if kind == "sqlite" else running.enter_context(running_postgres())
+        found = races(target, int(count), int(rest[0]) if rest else 2).violations(int(count))
     sys.stdout.write(f"{count} races for approvals and {count} for calls: {len(found)} violations\n")
     sys.stdout.writelines(f"  {line}\n" for line in found[:20])
     sys.exit(bool(found))

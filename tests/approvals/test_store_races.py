@@ -11,15 +11,15 @@ from tests.approvals.store_cases import SqlCase, approved, intent_for
 
 
 def test_of_processes_racing_for_a_grant_or_a_call_exactly_one_wins(sql_target: str) -> None:
-    assert races(sql_target, count=40, processes=3).violations(40) == []
+    assert races(sql_target, count=40, processes=2).violations(40) == []
 
 
 def test_caps_hold_when_processes_open_at_once(sql_target: str) -> None:
-    assert opened_under_cap(sql_target, cap=7, processes=3, each=6) == 7
+    assert opened_under_cap(sql_target, cap=7, processes=2, each=8) == 7
 
 
 def test_equal_calls_of_two_processes_share_one_request(sql_target: str) -> None:
-    assert len(opened_of_one_call(sql_target, processes=3)) == 1
+    assert len(opened_of_one_call(sql_target, processes=2)) == 1
 
 
 def test_of_threads_on_one_store_exactly_one_wins(sql_case: SqlCase) -> None:
