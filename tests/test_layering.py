@@ -23,7 +23,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # What core may import beside itself: values and pure functions, no I/O, clock, environment, randomness or logging.
 CORE_MAY_IMPORT = {
     "__future__", "abc", "annotationlib", "ast", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses",
-    "datetime", "decimal", "enum", "fractions", "functools", "hashlib", "inspect", "ipaddress", "itertools", "json", "keyword", "math",
+    "datetime", "decimal", "enum", "fractions", "functools", "hashlib", "hmac", "inspect", "ipaddress", "itertools", "json", "keyword", "math",
     "operator", "pathlib", "re", "string", "struct", "sys", "types", "typing", "typing_extensions", "unicodedata", "uuid", "warnings", "weakref",
     "annotated_types", "jsonschema_rs", "pydantic", "pydantic_core", "rfc8785", "typing_inspection",
 }  # fmt: skip
