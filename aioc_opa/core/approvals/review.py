@@ -121,7 +121,8 @@ def review_of(record: ApprovalRecord, votes: Sequence[VoteStatement], *, now_ms:
     if record.payload is None:
         raise ReviewRefusedError(
             "arguments_gone",
-            "the stored arguments were removed (retention or deletion): there is nothing to review; `show --json` has what is left",
+            "the stored arguments were removed (retention or deletion): nothing is there to review, and `show --json` "
+            "has what is left",
         )
     try:
         call = StoredCall.model_validate(decode_object(record.payload, _LIMITS))

@@ -60,16 +60,35 @@ _LONG_BLANK: Final = re.compile(" {8,}")
 _WORD: Final = re.compile(r"[^\W_]+")
 _SIMPLE: Final = re.compile(r"[ -~]*")
 _PUNCTUATION: Final = frozenset(
-    "\u01c0\u01c3\u0589\u05c3\u060c\u066a\u06d4\u0701\u0702\u2024\u2027\u2044\u204e\u204f\u2215\u2216\u2217\u2223\u2236"
-    "\u2571\u2572\u27cb\u29f5\u29f8\u29f9\u2e31\u2e32\u2e33\u3033\ua4f8\ua4fa\ua78a"
+    "\u01c0\u01c3\u02c2\u02c3\u02c4\u02f4\u02f8\u055a\u055d\u0589\u05c3\u060c\u066a\u06d4\u0701\u0702\u1400\u166d"
+    "\u166e\u16ec\u16ed\u1735\u1803\u1809\u201a\u2024\u2027\u2039\u203a\u2041\u2044\u204e\u204f\u2053\u205a\u212e"
+    "\u2215\u2216\u2217\u2223\u2228\u222a\u2236\u223c\u22a4\u22c1\u22c3\u22ff\u2373\u2374\u237a\u23fd\u2571\u2572"
+    "\u2768\u2769\u276e\u276f\u2772\u2773\u2774\u2775\u2795\u27cb\u27cd\u27d9\u292b\u292c\u29f5\u29f8\u29f9\u2a2f"
+    "\u2e31\u2e32\u2e33\u2e40\u3014\u3015\u3033\u30a0\u31d3\u31d4\ua4f8\ua4fa\ua4ff\ua60e\ua6eb\ua6ef\ua789\ua78a"
+    "\ufd3e\ufd3f\U000102f5\U00010320\U00010322\U000118ec\U000118ef\U000118f2\U0001d114\U0001d206\U0001d20d"
+    "\U0001d20f\U0001d212\U0001d213\U0001d216\U0001d22a\U0001d236\U0001d237\U0001d23a\U0001d23b\U0001f74c\U0001f768"
 )
 _DASHES: Final = frozenset("\u02d7\u06d4\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u207b\u208b\u2212\u2796\u30fc\u4e00")
 _LOOK_ALIKES: Final = frozenset(
-    "АВЕЅЗІЈКМНОРСТУХҮԀԌԚԜаеѕіјорсухүһӏԁԍԛԝѡѵгпвкмнт"  # Cyrillic
-    "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϺαγεικνοπρστυχωϲϳ"  # Greek
-    "ԱՏՍՕագզհձյոռսցքօւ"  # Armenian
-    "〇丨丿丶口工一卜ノ二"  # Han, and a letter of katakana
+    # Cyrillic
+    "\u0405\u0406\u0408\u0410\u0412\u0415\u0417\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u042c\u0430"
+    "\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u0461\u0474\u0475\u04ae\u04af\u04bb\u04bd\u04c0\u04cf"
+    "\u04e0\u0500\u0501\u050c\u050d\u051a\u051b\u051c\u051d"
+    # Greek
+    "\u037f\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03b1\u03b3\u03b9"
+    "\u03bd\u03bf\u03c1\u03c3\u03c5\u03dc\u03f2\u03f3\u03f9\u03fa"
+    # Armenian
+    "\u054d\u054f\u0555\u0561\u0563\u0566\u0570\u0578\u057c\u057d\u0581\u0584\u0585"
+    # one or two each of Indic scripts, Georgian and Ethiopic
+    "\u097d\u0b20\u0d20\u101d\u10e7\u10ff\u1200\u12d0"
+    # a small capital gamma, and old Cyrillic
+    "\u1d26\ua644\ua647"
+    # Han, and a letter of katakana
+    "\u3007\u30ce\u4e00\u4e28\u4e36\u4e3f\u4e8c\u535c\u53e3\u5de5"
 )
+"""Letters that pass for an ASCII letter or digit. Those that only resemble one (as small capitals do) are left out:
+with them half of the commonest Russian and Greek words would be escapes, and nobody could review those texts."""
+
 _LATIN_BESIDE_ASCII: Final = frozenset("ßæœøłđðþħŋÆŒØŁĐÐÞĦŊẞ")
 _EAST_ASIAN: Final = frozenset(
     {"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"}

@@ -83,6 +83,21 @@ def test_text_in_everyday_scripts_stays_readable_and_is_listed(text: str) -> Non
     assert quoted(text) == f'"{text}"'
 
 
+# What the table of Unicode Technical Standard 39 (as in confusable-homoglyphs 3.3.1) takes for one ASCII character, a
+# sample of each kind; the quotation marks and the multiplication sign of ordinary text are the exceptions.
+TAKEN_FOR_ASCII = "\u02c2\u055d\u0b20\u101d\u166e\u201a\u2039\u2053\u212e\u2223\u2228\u2373\u2768\u27d9\u2a2f\u3014\ua60e\ufd3e\U00010320\U000118ec\U0001d20d\U0001f74c"
+
+
+@pytest.mark.parametrize("character", TAKEN_FOR_ASCII, ids=ascii)
+def test_what_others_list_as_confusable_with_ascii_is_escaped(character: str) -> None:
+    assert concerns(character)[0] not in HARMLESS | {None}
+
+
+def test_common_words_of_other_languages_stay_readable() -> None:
+    for text in ("Он не на том пути, но всё в порядке", "Είναι εδώ και τώρα", "ձեզ"):
+        assert quoted(text).count("\\u") == 0, quoted(text)
+
+
 def test_plain_ascii_is_nothing_to_speak_of() -> None:
     assert concerns("to: ACC-1, amount 5") == [None] * 19
     assert concerns("") == []
