@@ -7,7 +7,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 OPA_VERSION := $(shell cat .opa-version)
 
-.PHONY: help run test lint types rego unit fuzz conformance bench serve schemas library-digests clean
+.PHONY: help run test lint types rego unit fuzz torture conformance bench serve schemas library-digests clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -52,6 +52,10 @@ unit: .venv/.dev .opa/$(OPA_VERSION)/path ## pytest with branch coverage
 fuzz: .venv/.dev .opa/$(OPA_VERSION)/path ## 200,000 inputs to the decoder, 200,000 verdicts on both engines
 	AIOC_OPA_BIN=$$(cat .opa/$(OPA_VERSION)/path) AIOC_FUZZ_EXAMPLES=200000 AIOC_FUZZ_VERDICTS=200000 \
 	  $(BIN)/pytest -m 'fuzz' -o timeout=0 tests
+
+torture: .venv/.dev .opa/$(OPA_VERSION)/path ## 10,000 races a kind and store, processes and servers killed
+	AIOC_OPA_BIN=$$(cat .opa/$(OPA_VERSION)/path) AIOC_TORTURE_RACES=10000 AIOC_TORTURE_CRASHES=300 \
+	  $(BIN)/pytest -m 'torture' -o timeout=0 tests/torture
 
 conformance: .venv/.dev .opa/$(OPA_VERSION)/path ## OPA's own evaluation suite on the embedded engine
 	AIOC_OPA_BIN=$$(cat .opa/$(OPA_VERSION)/path) $(BIN)/python -m tests.conformance
