@@ -40,12 +40,6 @@ class WriterStarted(WireModel):
     mode: Literal["required", "best_effort"]
 
 
-class SegmentStarted(WireModel):
-    """A new file begins: the first record of every segment but the first."""
-
-    type: Literal["segment_started"]
-
-
 class EventsDropped(WireModel):
     """Events before this record that are not known to have been written.
 
@@ -84,7 +78,7 @@ class Checkpoint(WireModel):
 
 
 AuditContent = Annotated[
-    EventContent | WriterStarted | SegmentStarted | EventsDropped | TornRepaired | Checkpoint,
+    EventContent | WriterStarted | EventsDropped | TornRepaired | Checkpoint,
     Field(discriminator="type"),
 ]
 
@@ -96,7 +90,7 @@ class AuditRecord(WireModel):
         version: of this format.
         writer: one process at a time writes under a name.
         log_id: random, made with the writer's first record: two logs never share one.
-        segment: number of the file, from 1.
+        segment: number of the file, from 1; a database has one.
         sequence: from 1, without a gap over all segments.
         at: when it was written, RFC 3339 in UTC, by the writer's clock.
         prev_hash: `hash` of the record before; 64 zeros for the first.

@@ -23,12 +23,16 @@ if TYPE_CHECKING:
 GENESIS: Final = "0" * 64
 """``prevHash`` of the first record."""
 
-MAX_RECORD_BYTES: Final = 256 * 1024
+MAX_RECORD_BYTES: Final = 512 * 1024
 """UTF-8 bytes of one record."""
 
 CHECKPOINT_TYPE: Final = "aioc-opa/audit-checkpoint/1"
 
 _LIMITS: Final = JsonLimits(max_bytes=MAX_RECORD_BYTES, max_depth=6, max_nodes=8192)
+
+
+TORN_END: Final = b"\x1e"
+"""Stands between the bytes of a write that was cut off and the record that repairs it; no record has it in its text."""
 
 
 class NotARecordError(ValueError):

@@ -1,0 +1,1 @@
+"""Writing, anchoring and checking audit logs. Needs the extra `approvals` (signatures)."""
