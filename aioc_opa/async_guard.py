@@ -22,7 +22,7 @@ from aioc_opa.errors import ConfigurationError
 from aioc_opa.guard_base import GuardBase
 from aioc_opa.guard_check import CheckReport, handoff_probe, judge_handoff_probe, report, tool_probe
 from aioc_opa.guard_core import Attempt
-from aioc_opa.guard_resume import Resumption, look_up
+from aioc_opa.guard_resume import ResumingCall, look_up
 from aioc_opa.guard_settings import GuardSettings, SettingsDict
 from aioc_opa.guard_waiting import Waiting, waiting_of
 from aioc_opa.handoff_core import HandoffAttempt, begin_handoff, conclude_handoff
@@ -100,7 +100,7 @@ class AsyncToolGuard(GuardBase):
             ToolArgumentsValidationError: the tool's validators refuse the arguments now.
         """
         found = await asyncio.to_thread(look_up, approval_id, options, core=self._core, deadline=self._deadline())
-        return await self._decided(found.arrival, found) if isinstance(found, Resumption) else found
+        return await self._decided(found.arrival, found) if isinstance(found, ResumingCall) else found
 
     async def resume(self, approval_id: str, **options: Unpack[ResumeOptions]) -> Any:
         """Run a held call that has been approved. Arguments as for `authorize_resume`; delivers as `call` does.
@@ -216,7 +216,7 @@ class AsyncToolGuard(GuardBase):
         return Deadline.after(self.settings.deadline)
 
     async def _decided(
-        self, arrival: Arrival | Denied, resumption: Resumption | None = None
+        self, arrival: Arrival | Denied, resumption: ResumingCall | None = None
     ) -> Allowed | Denied | Suspended:
         gate = self.settings.access
         if isinstance(arrival, Arrival) and gate is not None:
@@ -237,7 +237,7 @@ class AsyncToolGuard(GuardBase):
         except Exception as error:  # noqa: BLE001 - every exception on the way to a tool is a deny
             return error
 
-    async def _judged(self, arrival: Arrival, resumption: Resumption | None) -> Allowed | Denied | Suspended:
+    async def _judged(self, arrival: Arrival, resumption: ResumingCall | None) -> Allowed | Denied | Suspended:
         resumed = None if resumption is None else await asyncio.to_thread(resumption.resumed)
         if isinstance(resumed, Denied):
             return resumed

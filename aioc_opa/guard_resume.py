@@ -71,7 +71,7 @@ class ResumedCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resumption:
+class ResumingCall:
     """A call on its way from the store back through the pipeline."""
 
     arrival: Arrival
@@ -110,7 +110,7 @@ class Resumption:
 
 def look_up(
     approval_id: str, options: ResumeOptions, *, core: GuardCore, deadline: Deadline
-) -> Resumption | Suspended | Denied:
+) -> ResumingCall | Suspended | Denied:
     """The stored call as an arrival. Blocks on the store.
 
     Returns:
@@ -150,7 +150,7 @@ def look_up(
     arrival = arrive(request, core.registry, deadline, gated=True)
     if not isinstance(arrival, Arrival):
         return arrival
-    return Resumption(arrival=arrival, record=record, broker=broker)
+    return ResumingCall(arrival=arrival, record=record, broker=broker)
 
 
 def _same_principal(record: ApprovalRecord, principal: object) -> bool:
