@@ -193,6 +193,7 @@ def _pending(record: ApprovalRecord, call: StoredCall, started: float) -> Suspen
         reason=record.reason,
         reasons=record.reasons,
         public_reason=call.public_reason,
+        policy_version=call.policy_version,
         policy_revision=bound.policy_revision,
         expires_at=rfc3339_of_ms(record.expires_at_ms),
         approval=record.terms,

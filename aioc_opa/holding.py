@@ -87,6 +87,7 @@ def _held(attempt: Attempt, suspended: Suspended, broker: ApprovalBroker) -> Sus
             turn=proposal.turn,
             tool_description=attempt.tool.description,
             public_reason=proposal.public_reason,
+            policy_version=proposal.policy_version,
             metadata=proposal.metadata,
         ),
     )

@@ -23,6 +23,7 @@ class StoredCall(WireModel):
         turn: turn of the run.
         tool_description: as registered, for reviewers.
         public_reason: why policy holds it, as the policy says it.
+        policy_version: of the decision.
         metadata: of the decision; can hold argument values.
     """
 
@@ -33,4 +34,5 @@ class StoredCall(WireModel):
     turn: int = Field(ge=0)
     tool_description: str
     public_reason: str | None = None
+    policy_version: str | None = None
     metadata: dict[str, Any] | None = None
