@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from aioc_opa import EmbeddedEngine, LocalOpaEngine
 from aioc_opa.approvals.memory_store import MemoryApprovalStore
 from aioc_opa.approvals.sql_store import SqlApprovalStore
 from aioc_opa.storage.database import Database
+from tests.approvals.desk import Desk, write_desk_policy
 from tests.approvals.store_cases import MemoryCase, SqlCase
+from tests.approvals.treasury import Treasury
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from aioc_opa.approvals.store import ApprovalStore
+    from aioc_opa.engines.protocol import Engine
     from tests.approvals.store_cases import StoreCase
 
 
@@ -55,3 +59,60 @@ def sql_case(sql_target: str) -> Iterator[SqlCase]:
     """Each store in SQL."""
     with closing(SqlApprovalStore(Database.open(sql_target))) as store:
         yield SqlCase(store, sql_target)
+
+
+@pytest.fixture(scope="session")
+def treasury_policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the treasury's policy."""
+    return write_desk_policy(tmp_path_factory.mktemp("treasury") / "policy")
+
+
+@pytest.fixture(scope="session")
+def treasury_engines(
+    opa_binary: Path, treasury_policy: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Engine]]:
+    """The treasury's policy and a stricter one, on a real OPA and embedded."""
+    policy = treasury_policy
+    stricter = write_desk_policy(tmp_path_factory.mktemp("stricter") / "policy", stricter=True)
+    with (
+        LocalOpaEngine(policy, opa_binary=opa_binary) as opa,
+        LocalOpaEngine(stricter, opa_binary=opa_binary) as stricter_opa,
+    ):
+        yield {
+            "opa": opa,
+            "opa-stricter": stricter_opa,
+            "embedded": EmbeddedEngine(policy),
+            "embedded-stricter": EmbeddedEngine(stricter),
+        }
+
+
+@pytest.fixture(params=["opa", "embedded"])
+def engine_name(request: pytest.FixtureRequest) -> str:
+    """Each engine."""
+    return str(request.param)
+
+
+@pytest.fixture(params=["sync", "async"])
+def kind(request: pytest.FixtureRequest) -> str:
+    """Each kind of guard."""
+    return str(request.param)
+
+
+@pytest.fixture
+def sqlite_case(tmp_path: Path) -> Iterator[SqlCase]:
+    """The default store alone."""
+    target = str(tmp_path / "approvals.db")
+    with closing(SqlApprovalStore(Database.open(target))) as store:
+        yield SqlCase(store, target)
+
+
+@pytest.fixture
+def treasury(sqlite_case: SqlCase, treasury_engines: dict[str, Engine]) -> Treasury:
+    """A treasury over SQLite, judged in process."""
+    return Treasury(engine=treasury_engines["embedded"], store=sqlite_case.store)
+
+
+@pytest.fixture
+def desk(treasury: Treasury, kind: str) -> Desk:
+    """A guard of it, of each kind."""
+    return Desk(treasury, kind)
