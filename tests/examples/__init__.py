@@ -1,0 +1,1 @@
+"""The examples that are programs, run as a reader would run them."""
