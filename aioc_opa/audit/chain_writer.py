@@ -1,4 +1,4 @@
-"""Appends to one writer's chain: repairs, starts, rotates and signs on the way. Not thread-safe: a pump is one thread."""
+"""Appends to one writer's chain: repairs, starts, rotates and signs on the way. Not thread-safe."""
 
 from __future__ import annotations
 
