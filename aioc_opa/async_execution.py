@@ -11,17 +11,15 @@ import inspect
 import threading
 from typing import TYPE_CHECKING, Any
 
-from aioc_opa.arrival import give_back
 from aioc_opa.delivery import escaped_from_handler
 from aioc_opa.errors import AiocOpaError
-from aioc_opa.execution import begin
 from aioc_opa.models.outcome import Denied
 from aioc_opa.tool_registry import is_async
 
 if TYPE_CHECKING:
     from aioc_opa.access.budgets import Reservation
-    from aioc_opa.approvals.records import EffectIntent, EffectOutcome
-    from aioc_opa.execution_core import ExecutionCore
+    from aioc_opa.approvals.records import EffectOutcome
+    from aioc_opa.execution_core import Begun, ExecutionCore
     from aioc_opa.permit import PermittedCall
 
 
@@ -47,7 +45,7 @@ class AsyncExecution:
             try:
                 self._injected = {name: await given(value) for name, value in self._core.injected(self._call).items()}
             except Exception as error:  # noqa: BLE001 - the handler was not entered: a deny
-                return self._core.injection_failed(self._call, error), None
+                return self._core.refused(self._call, self._core.injection_failed(self._call, error)), None
             if is_async(self._call.tool.handler):
                 return await self._in_loop()
             return await asyncio.to_thread(self._in_thread)
@@ -56,11 +54,11 @@ class AsyncExecution:
                 given_back(self._call.reservation)
 
     def _in_thread(self) -> tuple[Denied | None, Any]:
-        intent = begin(self._core, self._call)
-        if isinstance(intent, Denied):
-            return intent, None
+        begun = self._core.start(self._call)
+        if isinstance(begun, Denied):
+            return begun, None
         if not self._turn.acquire(blocking=False):
-            self._core.end_effect(intent, "not_entered")
+            self._core.finish(self._call, begun, "not_entered")
             return None, None  # nobody waits for this: its task was cancelled
         ended: EffectOutcome = "unknown"
         try:
@@ -77,16 +75,17 @@ class AsyncExecution:
             ended = "raised"
             raise
         finally:
-            self._core.end_effect(intent, ended)
+            self._core.finish(self._call, begun, ended)
         return None, result
 
     async def _in_loop(self) -> tuple[Denied | None, Any]:
-        if self._core.takes_effects(self._call):
-            intent = await self._begun()
-            refused = intent if isinstance(intent, Denied) else self._core.unchanged_since(intent, self._call)
-        else:
-            intent, refused = None, self._core.ready(self._call)
-        if refused is not None or isinstance(intent, Denied):
+        blocks = self._core.blocks(self._call)
+        begun = await self._begun() if blocks else self._core.start(self._call)
+        if isinstance(begun, Denied):
+            return begun, None
+        if blocks and (refused := self._core.changed(self._call)) is not None:
+            # It changed while the thread handed over.
+            await asyncio.shield(asyncio.to_thread(self._core.finish, self._call, begun, "not_entered"))
             return refused, None
         self._turn.acquire(blocking=False)
         ended: EffectOutcome = "unknown"  # what a cancellation in the middle of the handler leaves
@@ -100,23 +99,25 @@ class AsyncExecution:
             ended = "raised"
             raise
         finally:
-            if intent is not None:
-                await asyncio.shield(asyncio.to_thread(self._core.end_effect, intent, ended))
+            if blocks:
+                await asyncio.shield(asyncio.to_thread(self._core.finish, self._call, begun, ended))
+            else:
+                self._core.finish(self._call, begun, ended)
         return None, result
 
-    async def _begun(self) -> EffectIntent | Denied | None:
-        begun = asyncio.ensure_future(asyncio.to_thread(begin, self._core, self._call))
+    async def _begun(self) -> Begun | Denied:
+        begun = asyncio.ensure_future(asyncio.to_thread(self._core.start, self._call))
         try:
             return await asyncio.shield(begun)
         except asyncio.CancelledError:
-            # The store's step cannot be called back. When it has ended, say that nothing ran.
+            # What the thread does cannot be called back. When it has ended, say that nothing ran.
             begun.add_done_callback(self._not_entered)
             raise
 
-    def _not_entered(self, begun: asyncio.Future[EffectIntent | Denied | None]) -> None:
-        intent = None if begun.cancelled() or begun.exception() is not None else begun.result()
-        if intent is not None and not isinstance(intent, Denied):
-            asyncio.get_running_loop().run_in_executor(None, self._core.end_effect, intent, "not_entered")
+    def _not_entered(self, done: asyncio.Future[Begun | Denied]) -> None:
+        begun = None if done.cancelled() or done.exception() is not None else done.result()
+        if begun is not None and not isinstance(begun, Denied):
+            asyncio.get_running_loop().run_in_executor(None, self._core.finish, self._call, begun, "not_entered")
 
     def _handler(self) -> Any:
         args, kwargs = self._call.tool.schema.bind(self._call.parsed)

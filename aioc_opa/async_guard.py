@@ -80,7 +80,10 @@ class AsyncToolGuard(GuardBase):
             ToolArgumentsValidationError: the arguments are refused; policy was not asked.
         """
         request = CallRequest.of_call(tool_name, raw_arguments, **options)
-        return await self._decided(self._core.arrive(request, self._deadline()))
+        arrival = self._core.arrive(request, self._deadline())
+        if isinstance(arrival, Denied) and self._core.audit is not None:
+            await self._core.audit.record_async(self._core.audit.turned_away(request, arrival))
+        return await self._decided(arrival)
 
     async def authorize_resume(
         self, approval_id: str, **options: Unpack[ResumeOptions]
@@ -125,7 +128,9 @@ class AsyncToolGuard(GuardBase):
             ToolExecutionError: the handler was entered and raised an error of this package's tree.
         """
         call = self._core.redeem(permit)
-        refused, result = (call, None) if isinstance(call, Denied) else await AsyncExecution(self._core, call).run()
+        if isinstance(call, Denied):
+            return deliver(self._core.refused(None, call), self.settings.result_mode)
+        refused, result = await AsyncExecution(self._core, call).run()
         return result if refused is None else deliver(refused, self.settings.result_mode)
 
     async def call(self, tool_name: str, raw_arguments: str | dict[str, Any], **options: Unpack[WaitingOptions]) -> Any:
@@ -220,7 +225,7 @@ class AsyncToolGuard(GuardBase):
     ) -> Allowed | Denied | Suspended:
         gate = self.settings.access
         if isinstance(arrival, Arrival) and gate is not None:
-            arrival = admitted(arrival, await self._access(gate, arrival), self._core.registry)
+            arrival = await self._admitted(gate, arrival)
         if not isinstance(arrival, Arrival):
             return arrival
         outcome: Allowed | Denied | Suspended | None = None
@@ -229,13 +234,20 @@ class AsyncToolGuard(GuardBase):
         finally:
             if not isinstance(outcome, Allowed):
                 given_back(arrival.reservation)
+        if self._core.audit is not None:
+            await self._core.audit.record_async(self._core.audit.decided(arrival, outcome))
         return outcome
 
-    async def _access(self, gate: AccessGate, arrival: Arrival) -> object:
+    async def _admitted(self, gate: AccessGate, arrival: Arrival) -> Arrival | Denied:
         try:
-            return await gate.authorize_async(access_question(arrival), arrival.deadline)
+            verdict: object = await gate.authorize_async(access_question(arrival), arrival.deadline)
         except Exception as error:  # noqa: BLE001 - every exception on the way to a tool is a deny
-            return error
+            verdict = error
+        outcome = admitted(arrival, verdict, self._core.registry)
+        if self._core.audit is not None:
+            event = self._core.audit.access(arrival, outcome if isinstance(outcome, Denied) else None)
+            await self._core.audit.record_async(event)
+        return outcome
 
     async def _judged(self, arrival: Arrival, resumption: ResumingCall | None) -> Allowed | Denied | Suspended:
         resumed = None if resumption is None else await asyncio.to_thread(resumption.resumed)

@@ -10,8 +10,8 @@ from aioc_opa.errors import AiocOpaError
 from aioc_opa.models.outcome import Denied
 
 if TYPE_CHECKING:
-    from aioc_opa.approvals.records import EffectIntent, EffectOutcome
-    from aioc_opa.execution_core import ExecutionCore
+    from aioc_opa.approvals.records import EffectOutcome
+    from aioc_opa.execution_core import Begun, ExecutionCore
     from aioc_opa.permit import PermittedCall
 
 
@@ -35,16 +35,16 @@ class Execution:
             try:
                 injected = self._core.injected(self._call)
             except Exception as error:  # noqa: BLE001 - the handler was not entered: a deny
-                return self._core.injection_failed(self._call, error), None
-            intent = begin(self._core, self._call)
-            if isinstance(intent, Denied):
-                return intent, None
-            return None, self._enter(injected, intent)
+                return self._core.refused(self._call, self._core.injection_failed(self._call, error)), None
+            begun = self._core.start(self._call)
+            if isinstance(begun, Denied):
+                return begun, None
+            return None, self._enter(injected, begun)
         finally:
             if not self._entered:
                 give_back(self._call.reservation)
 
-    def _enter(self, injected: dict[str, Any], intent: EffectIntent | None) -> Any:
+    def _enter(self, injected: dict[str, Any], begun: Begun) -> Any:
         self._entered = True
         ended: EffectOutcome = "unknown"  # what an interrupt in the middle of the handler leaves
         try:
@@ -58,17 +58,5 @@ class Execution:
             ended = "raised"
             raise
         finally:
-            self._core.end_effect(intent, ended)
+            self._core.finish(self._call, begun, ended)
         return result
-
-
-def begin(core: ExecutionCore, call: PermittedCall) -> EffectIntent | Denied | None:
-    """Everything between the providers and the handler: recheck, intent, use up, and the recheck once more."""
-    refused = core.ready(call)
-    if refused is not None:
-        return refused
-    intent = core.begin_effect(call)
-    if isinstance(intent, Denied):
-        return intent
-    refused = core.unchanged_since(intent, call)
-    return intent if refused is None else refused

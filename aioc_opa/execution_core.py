@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from aioc_opa.core.reasons import Reason
 from aioc_opa.denials import denied
 from aioc_opa.effects import Effects, needs_effects
+from aioc_opa.guard_audit import GuardAudit
 from aioc_opa.judgement import RefusalError
+from aioc_opa.models.outcome import Denied
 from aioc_opa.permit import PermitBook
 
 if TYPE_CHECKING:
     from aioc_opa.approvals.records import EffectIntent, EffectOutcome
+    from aioc_opa.guard_audit import Running
     from aioc_opa.guard_settings import GuardSettings
-    from aioc_opa.models.outcome import Denied
     from aioc_opa.permit import PermittedCall
     from aioc_opa.tool_registry import RegisteredTool
 
 logger: Final = logging.getLogger("aioc_opa.guard")
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that may enter its handler: what the store and the audit know it by."""
+
+    intent: EffectIntent | None
+    running: Running | None
 
 
 class ExecutionCore:
@@ -32,6 +43,7 @@ class ExecutionCore:
         if store is None and settings.approvals is not None:
             store = settings.approvals.store
         self.effects = None if store is None else Effects(store)
+        self.audit = None if settings.audit is None else GuardAudit(settings.audit, settings.audit_codes)
 
     def redeem(self, permit: object) -> PermittedCall | Denied:
         """Step 7: what the permit stands for, once."""
@@ -52,9 +64,62 @@ class ExecutionCore:
         logger.warning("denied %s: %s", call.tool.name, reason)
         return denied(reason, time.perf_counter(), stage="permit", question=call.question)
 
-    def takes_effects(self, call: PermittedCall) -> bool:
-        """Whether `begin_effect` has anything to use up."""
-        return needs_effects(call)
+    def blocks(self, call: PermittedCall) -> bool:
+        """Whether `start` and `finish` wait for a store or for the audit, and so are kept off an event loop."""
+        return needs_effects(call) or (self.audit is not None and self.audit.trail.mode == "required")
+
+    def start(self, call: PermittedCall) -> Begun | Denied:
+        """All between the providers and the handler: recheck, durable intent, use up, recheck. Never raises.
+
+        The order is design 3.5's. Where the last recheck comes after a store's step, it is made once more.
+        """
+        refused = self.ready(call)
+        if refused is not None:
+            return self._noted(call, refused)
+        running = self._intended(call)
+        if isinstance(running, Denied):
+            return running
+        intent = self.begin_effect(call)
+        if isinstance(intent, Denied):
+            return self._noted(call, intent, running)
+        refused = None if intent is None and running is None else self.changed(call)
+        if refused is None:
+            return Begun(intent, running)
+        self.end_effect(intent, "not_entered")
+        return self._noted(call, refused, running)
+
+    def finish(self, call: PermittedCall, begun: Begun, outcome: EffectOutcome) -> None:
+        """Write how the run ended, for the store and for the audit. Never raises."""
+        self.end_effect(begun.intent, outcome)
+        if self.audit is None or begun.running is None:
+            return
+        if outcome == "not_entered":
+            event = self.audit.refused(call, denied(Reason.PERMIT_INVALID, time.perf_counter()), begun.running)
+        else:
+            event = self.audit.ended(call, begun.running, completed=outcome == "returned")
+        self.audit.record(event)
+
+    def refused(self, call: PermittedCall | None, refusal: Denied) -> Denied:
+        """`refusal`, of a permit, once the audit has it. For event loops: does not wait."""
+        if self.audit is not None:
+            self.audit.record_later(self.audit.refused(call, refusal))
+        return refusal
+
+    def _noted(self, call: PermittedCall, refusal: Denied, running: Running | None = None) -> Denied:
+        if self.audit is not None:
+            self.audit.record(self.audit.refused(call, refusal, running))
+        return refusal
+
+    def _intended(self, call: PermittedCall) -> Running | Denied | None:
+        if self.audit is None:
+            return None
+        running, event = self.audit.started(call)
+        try:
+            self.audit.record_intent(event)
+        except Exception as error:  # noqa: BLE001 - whatever the trail raises: nothing runs that it has not written
+            logger.error("denied %s: %s (%s)", call.tool.name, Reason.AUDIT_UNAVAILABLE, type(error).__name__)  # noqa: TRY400 - no values
+            return denied(Reason.AUDIT_UNAVAILABLE, time.perf_counter(), stage="permit", question=call.question)
+        return running
 
     def begin_effect(self, call: PermittedCall) -> EffectIntent | Denied | None:
         """Use up what the effect takes; None when it takes nothing. Blocks on the store. Never raises."""
@@ -73,11 +138,10 @@ class ExecutionCore:
         if intent is not None and self.effects is not None:
             self.effects.end(intent, outcome)
 
-    def unchanged_since(self, intent: EffectIntent | None, call: PermittedCall) -> Denied | None:
-        """The recheck once more when using up the effect's means took time; None when nothing has changed."""
-        if intent is None or unchanged(call.tool, call.parsed, call.args_canonical_json):
+    def changed(self, call: PermittedCall) -> Denied | None:
+        """The recheck once more, when something was waited for since; None when nothing has changed."""
+        if unchanged(call.tool, call.parsed, call.args_canonical_json):
             return None
-        self.end_effect(intent, "not_entered")
         logger.warning("denied %s: %s", call.tool.name, Reason.POLICY_MUTATED_ARGUMENTS)
         return denied(Reason.POLICY_MUTATED_ARGUMENTS, time.perf_counter(), stage="permit", question=call.question)
 

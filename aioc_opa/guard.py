@@ -82,7 +82,10 @@ class ToolGuard(GuardBase):
             ToolArgumentsValidationError: the arguments are refused; policy was not asked.
         """
         request = CallRequest.of_call(tool_name, raw_arguments, **options)
-        return self._decided(self._core.arrive(request, self._deadline()))
+        arrival = self._core.arrive(request, self._deadline())
+        if isinstance(arrival, Denied) and self._core.audit is not None:
+            self._core.audit.record(self._core.audit.turned_away(request, arrival))
+        return self._decided(arrival)
 
     def authorize_resume(self, approval_id: str, **options: Unpack[ResumeOptions]) -> Allowed | Denied | Suspended:
         """Judge a held call again, with the approval as evidence, without running it (design 3.5).
@@ -125,7 +128,9 @@ class ToolGuard(GuardBase):
             ToolExecutionError: the handler was entered and raised an error of this package's tree.
         """
         call = self._core.redeem(permit)
-        refused, result = (call, None) if isinstance(call, Denied) else Execution(self._core, call).run()
+        if isinstance(call, Denied):
+            return deliver(self._core.refused(None, call), self.settings.result_mode)
+        refused, result = Execution(self._core, call).run()
         return result if refused is None else deliver(refused, self.settings.result_mode)
 
     def call(self, tool_name: str, raw_arguments: str | dict[str, Any], **options: Unpack[WaitingOptions]) -> Any:
@@ -209,10 +214,12 @@ class ToolGuard(GuardBase):
     def _deadline(self) -> Deadline:
         return Deadline.after(self.settings.deadline)
 
-    def _decided(self, arrival: Arrival | Denied, resumption: ResumingCall | None = None) -> Allowed | Denied | Suspended:
+    def _decided(
+        self, arrival: Arrival | Denied, resumption: ResumingCall | None = None
+    ) -> Allowed | Denied | Suspended:
         gate = self.settings.access
         if isinstance(arrival, Arrival) and gate is not None:
-            arrival = admitted(arrival, self._access(gate, arrival), self._core.registry)
+            arrival = self._admitted(gate, arrival)
         if not isinstance(arrival, Arrival):
             return arrival
         outcome: Allowed | Denied | Suspended | None = None
@@ -221,13 +228,19 @@ class ToolGuard(GuardBase):
         finally:
             if not isinstance(outcome, Allowed):
                 give_back(arrival.reservation)
+        if self._core.audit is not None:
+            self._core.audit.record(self._core.audit.decided(arrival, outcome))
         return outcome
 
-    def _access(self, gate: AccessGate, arrival: Arrival) -> object:
+    def _admitted(self, gate: AccessGate, arrival: Arrival) -> Arrival | Denied:
         try:
-            return gate.authorize(access_question(arrival), arrival.deadline)
+            verdict: object = gate.authorize(access_question(arrival), arrival.deadline)
         except Exception as error:  # noqa: BLE001 - every exception on the way to a tool is a deny
-            return error
+            verdict = error
+        outcome = admitted(arrival, verdict, self._core.registry)
+        if self._core.audit is not None:
+            self._core.audit.record(self._core.audit.access(arrival, outcome if isinstance(outcome, Denied) else None))
+        return outcome
 
     def _judged(self, arrival: Arrival, resumption: ResumingCall | None) -> Allowed | Denied | Suspended:
         resumed = None if resumption is None else resumption.resumed()

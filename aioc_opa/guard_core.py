@@ -176,7 +176,11 @@ class GuardCore(ExecutionCore):
         """Judge what the engine answered or raised. Never raises."""
         facts: dict[str, Any] = {"question": attempt.question}
         if type(answer) is EngineAnswer:
-            facts |= {"policy_revision": answer.policy_revision, "engine": answer.engine}
+            facts |= {
+                "policy_revision": answer.policy_revision,
+                "engine": answer.engine,
+                "decision_id": answer.decision_id,
+            }
         try:
             # RFC-0015 "Mutation Detection": canonicalize again when policy returns, whatever it returned.
             if not unchanged(attempt.tool, attempt.prepared.parsed, attempt.prepared.args_canonical_json):

@@ -13,9 +13,12 @@ from aioc_opa.errors import ConfigurationError
 from aioc_opa.revision_gate import UnsafeAnyRevision, UnsafeAnyRevisionWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from aioc_opa.access.gate import AccessGate
     from aioc_opa.approvals.broker import ApprovalBroker
     from aioc_opa.approvals.store import ApprovalStore
+    from aioc_opa.audit.trail import AuditTrail
     from aioc_opa.revision_gate import RevisionGate
 
 DEFAULT_DEADLINE_SECONDS: Final = 5.0
@@ -41,6 +44,8 @@ class SettingsDict(TypedDict, total=False):
     access: AccessGate | None
     approvals: ApprovalBroker | None
     effects: ApprovalStore | None
+    audit: AuditTrail | None
+    audit_codes: Collection[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +64,8 @@ class GuardSettings:
         access: the gate that is asked before arguments are looked at; None lets every registered tool pass step 1.
         approvals: keeps held calls and their votes; without it a held call is only proposed.
         effects: remembers which calls of tools marked ``once`` have run; the store of `approvals` where that is given.
+        audit: gets an event of every decision and execution; in ``required`` mode nothing runs that it has not written.
+        audit_codes: the reason codes that the packs in force declare; others are written as ``undeclared``.
     """
 
     deadline: float = DEFAULT_DEADLINE_SECONDS
@@ -72,6 +79,8 @@ class GuardSettings:
     access: AccessGate | None = None
     approvals: ApprovalBroker | None = None
     effects: ApprovalStore | None = None
+    audit: AuditTrail | None = None
+    audit_codes: Collection[str] = ()
 
     def __post_init__(self) -> None:
         """Refuse settings that would fail open, or fail every call.
@@ -104,6 +113,7 @@ class GuardSettings:
         for name, wanted, example in (
             ("access", ("authorize", "authorize_async", "visible", "require_usable"), "AccessGate(…)"),
             ("approvals", ("open", "give_up", "store"), "ApprovalBroker(…)"),
+            ("audit", ("record", "record_intent", "record_async"), "AuditTrail(…)"),
             ("effects", ("intend", "claim", "finish"), "open_store('calls.db')"),
         ):
             part = getattr(self, name)

@@ -90,7 +90,11 @@ def conclude_handoff(
     """Judge what the engine answered or raised. Never raises."""
     facts: dict[str, Any] = {"question": attempt.question}
     if type(answer) is EngineAnswer:
-        facts |= {"policy_revision": answer.policy_revision, "engine": answer.engine}
+        facts |= {
+            "policy_revision": answer.policy_revision,
+            "engine": answer.engine,
+            "decision_id": answer.decision_id,
+        }
     try:
         if canonical_text(attempt.prepared.payload) != attempt.prepared.payload_canonical_json:
             raise RefusalError(Reason.POLICY_MUTATED_ARGUMENTS, "the payload changed while it was judged")

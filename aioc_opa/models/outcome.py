@@ -42,6 +42,7 @@ class Outcome:
         decision: the policy's decision; None when the runtime decided.
         policy_revision: RFC 8785 text of ``{bundle: revision}``, when the engine names one.
         engine: name and version of the engine that answered.
+        decision_id: the engine's own id of the evaluation, when it names one: OPA's, as in its decision log.
         duration_ms: milliseconds that the decision took.
     """
 
@@ -53,6 +54,7 @@ class Outcome:
     decision: PolicyDecision | None = field(default=None, repr=False)  # its metadata can hold argument values
     policy_revision: str | None = None
     engine: str = ""
+    decision_id: str | None = None
     duration_ms: float = 0.0
 
 

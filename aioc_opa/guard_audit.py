@@ -1,0 +1,208 @@
+"""What a guard tells its audit trail: one event a decision, one before an effect, one after it.
+
+Only names, codes, ids and times go in; there is no field for anything else (`models.audit_event`). Building an event
+never raises: what cannot be written as an event is an alarm, and in ``required`` mode a denied effect.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from aioc_opa.core.audit.labels import digest_label, id_label, reason_label, reason_labels, tool_label
+from aioc_opa.errors import AuditUnavailableError
+from aioc_opa.models.audit_event import AuditEvent
+from aioc_opa.models.outcome import Allowed, Denied
+from aioc_opa.models.principal import Principal
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from aioc_opa.arrival import Arrival
+    from aioc_opa.audit.trail import AuditTrail
+    from aioc_opa.call_request import CallRequest, Surroundings
+    from aioc_opa.models.audit_event import AuditKind
+    from aioc_opa.models.outcome import Suspended
+    from aioc_opa.permit import PermittedCall
+    from aioc_opa.tool_registry import RegisteredTool
+
+logger: Final = logging.getLogger("aioc_opa.audit")
+
+MAX_REVISION: Final = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """An execution that the trail knows of."""
+
+    execution_id: str
+    started: float
+
+
+class GuardAudit:
+    """Makes the events of one guard.
+
+    Args:
+        trail: where they go.
+        codes: the reason codes that the packs in force declare; any other is written as ``undeclared``.
+    """
+
+    def __init__(self, trail: AuditTrail, codes: Collection[str]) -> None:
+        self.trail: Final = trail
+        self._codes: Final = frozenset(codes)
+
+    def record(self, event: AuditEvent | None) -> None:
+        """Record what has been decided or has happened. Never raises; waits in ``required`` mode."""
+        if event is not None:
+            self.trail.record(event)
+
+    async def record_async(self, event: AuditEvent | None) -> None:
+        """`record` for coroutines."""
+        if event is not None:
+            await self.trail.record_async(event)
+
+    def record_later(self, event: AuditEvent | None) -> None:
+        """`record` without waiting, whatever the mode: in a thread where the trail would wait."""
+        if event is None:
+            return
+        if self.trail.mode == "required":
+            threading.Thread(target=self.trail.record, args=(event,), name="aioc-opa-audit-record").start()
+        else:
+            self.trail.record(event)
+
+    def record_intent(self, event: AuditEvent | None) -> None:
+        """Record what is about to be done.
+
+        Raises:
+            AuditUnavailableError: ``required`` mode, and it is not known to be durable.
+        """
+        if event is not None:
+            self.trail.record_intent(event)
+        elif self.trail.mode == "required":
+            raise AuditUnavailableError("the event cannot be written")
+
+    def turned_away(self, request: CallRequest, denied: Denied) -> AuditEvent | None:
+        """The event of a call that ended before the gate: no such tool, or surroundings that are none."""
+        principal = request.principal if type(request.principal) is Principal else None
+        return self._event(
+            "access",
+            principal=principal,
+            agent_name=id_label(request.agent_name),
+            call_id=id_label(request.call_id),
+            tool_name=tool_label(request.target, registered=False),
+            decision="deny",
+            reason=denied.audit_code,
+            duration_ms=denied.duration_ms,
+        )
+
+    def access(self, arrival: Arrival, denied: Denied | None) -> AuditEvent | None:
+        """The event of what the access gate answered."""
+        reason = "allowed" if denied is None else denied.audit_code
+        return self._event(
+            "access",
+            **self._around(arrival.surroundings),
+            **_tool(arrival.tool, arrival.request.target),
+            decision="allow" if denied is None else "deny",
+            reason=reason,
+            duration_ms=(time.perf_counter() - arrival.started) * 1000.0,
+        )
+
+    def decided(self, arrival: Arrival, outcome: Allowed | Denied | Suspended) -> AuditEvent | None:
+        """The event of a decision on a call: policy's, or the runtime's on its behalf."""
+        tenant = arrival.surroundings.tenant
+        proposal_hash = None if outcome.question is None else outcome.question.proposal_hash
+        verdict = (
+            "allow" if isinstance(outcome, Allowed) else "deny" if isinstance(outcome, Denied) else "approval_required"
+        )
+        return self._event(
+            "tool_policy",
+            **self._around(arrival.surroundings),
+            **_tool(arrival.tool, arrival.request.target),
+            decision=verdict,
+            reason=self._code(outcome.audit_code if isinstance(outcome, Denied) else outcome.code),
+            reasons=reason_labels(outcome.reasons, self._codes),
+            policy_revision=_bounded(outcome.policy_revision, MAX_REVISION),
+            decision_id=id_label(outcome.decision_id),
+            engine=id_label(outcome.engine or None),
+            duration_ms=outcome.duration_ms,
+            approval_id=getattr(outcome, "approval_id", None),
+            proposal_ref=None if proposal_hash is None else self.trail.proposal_ref(tenant, proposal_hash),
+        )
+
+    def refused(self, call: PermittedCall | None, denied: Denied, running: Running | None = None) -> AuditEvent | None:
+        """The event of a permit that let nothing run."""
+        return self._event(
+            "permit_refused",
+            **({} if call is None else self._call(call)),
+            decision="deny",
+            reason=denied.audit_code,
+            execution_id=None if running is None else running.execution_id,
+        )
+
+    def started(self, call: PermittedCall) -> tuple[Running, AuditEvent | None]:
+        """The intent: from now on the effect may have begun."""
+        running = Running(execution_id=os.urandom(16).hex(), started=time.perf_counter())
+        return running, self._event("execution_started", **self._call(call), execution_id=running.execution_id)
+
+    def ended(self, call: PermittedCall, running: Running, *, completed: bool) -> AuditEvent | None:
+        """How it ended: the handler returned, or it raised or was interrupted."""
+        return self._event(
+            "execution_completed" if completed else "execution_failed",
+            **self._call(call),
+            execution_id=running.execution_id,
+            duration_ms=(time.perf_counter() - running.started) * 1000.0,
+        )
+
+    def _call(self, call: PermittedCall) -> dict[str, Any]:
+        return {
+            **self._around(call.surroundings),
+            **_tool(call.tool, call.tool.name),
+            "request_id": call.question.request_id,
+            "approval_id": call.approval_id,
+            "proposal_ref": self.trail.proposal_ref(call.surroundings.tenant, call.question.proposal_hash),
+        }
+
+    @staticmethod
+    def _around(around: Surroundings) -> dict[str, Any]:
+        return {
+            "request_id": around.request_id,
+            "run_id": id_label(around.run_id),
+            "call_id": id_label(around.call_id),
+            "turn": around.turn,
+            "agent_name": id_label(around.agent_name),
+            "principal": around.principal,
+        }
+
+    def _code(self, code: str) -> str:
+        return reason_label(code, self._codes)
+
+    @staticmethod
+    def _event(kind: AuditKind, *, principal: Principal | None = None, **facts: Any) -> AuditEvent | None:
+        try:
+            return AuditEvent(
+                kind=kind,
+                at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+                identity=None if principal is None else principal.identity,
+                tenant=None if principal is None else principal.tenant,
+                **facts,
+            )
+        except ValueError:
+            logger.critical("an event of kind %s cannot be written", kind)
+            return None
+
+
+def _bounded(text: str | None, longest: int) -> str | None:
+    """What an engine says of itself, or its digest where it says too much."""
+    return text if text is None or len(text) <= longest else digest_label(text)
+
+
+def _tool(tool: RegisteredTool | None, called: object) -> dict[str, Any]:
+    return {
+        "tool_name": tool_label(called, registered=tool is not None),
+        "tool_version": None if tool is None else tool.version,
+    }
