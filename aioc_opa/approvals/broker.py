@@ -11,6 +11,7 @@ import logging
 import os
 from typing import TYPE_CHECKING, Final
 
+from aioc_opa.approvals.approval_audit import ApprovalAudit
 from aioc_opa.approvals.ballot import check_vote, require_may_end
 from aioc_opa.approvals.notifications import notice_of, wants_arguments
 from aioc_opa.approvals.records import NO_TENANT, Moved, NewApproval, Opened, PendingCaps
@@ -22,6 +23,7 @@ from aioc_opa.errors import ApprovalNotFoundError, VoteRefusedError
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from aioc_opa.approvals.approval_audit import Trail
     from aioc_opa.approvals.held_call import HeldCall
     from aioc_opa.approvals.keys import VoteKeys
     from aioc_opa.approvals.notifications import Notifier
@@ -44,6 +46,7 @@ class ApprovalBroker:
         people: who is who; decides which person an account or an identity is.
         caps: how many requests may be pending at once.
         notifier: is told of new and decided requests; never waited for.
+        audit: an `AuditTrail` that gets an event of every vote and of every request that has ended.
         poll_seconds: how often a waiting call looks, seconds.
     """
 
@@ -55,6 +58,7 @@ class ApprovalBroker:
         people: PeopleDirectory,
         caps: PendingCaps | None = None,
         notifier: Notifier | None = None,
+        audit: Trail | None = None,
         poll_seconds: float = DEFAULT_POLL_SECONDS,
     ) -> None:
         self.store: Final = store
@@ -63,6 +67,7 @@ class ApprovalBroker:
         self.poll_seconds: Final = poll_seconds
         self._caps = PendingCaps() if caps is None else caps
         self._notifier = notifier
+        self._audit = ApprovalAudit(audit)
 
     def open(self, held: HeldCall) -> Opened:
         """Store a request for a held call, or find the open one of the same call.
@@ -126,9 +131,7 @@ class ApprovalBroker:
         check_vote(record, vote, keys=self.keys, people=self.people, requesters=requesters)
 
         def effect(with_vote: ApprovalRecord) -> ApprovalEvent | None:
-            votes = check_vote(
-                with_vote, vote, keys=self.keys, people=self.people, requesters=requesters, counted=True
-            )
+            votes = check_vote(with_vote, vote, keys=self.keys, people=self.people, requesters=requesters, counted=True)
             return tally(with_vote.terms, votes, requesters=requesters)
 
         moved = self.store.vote(tenant, approval_id, vote, effect)
@@ -136,8 +139,9 @@ class ApprovalBroker:
             raise ApprovalNotFoundError("no such approval")
         if not any(kept.signature == vote.signature for kept in moved.record.votes):
             raise VoteRefusedError("not_pending", f"this approval is {moved.record.state} already: too late")
+        self._audit.voted(moved.record, vote)
         if moved.record.state is not ApprovalState.PENDING:
-            self._notify(moved.record)
+            self._ended_or_decided(moved.record)
         return moved.record
 
     def revoke(self, tenant: str, approval_id: str, *, by: Person, reason: str) -> ApprovalRecord:
@@ -162,7 +166,7 @@ class ApprovalBroker:
         """End a request for the waiting call itself: its wait ran out (EXPIRE) or was cancelled (DISMISS)."""
         moved = self.store.end(tenant, approval_id, event, "runtime", reason)
         if moved.moved and moved.record is not None:
-            self._notify(moved.record)
+            self._ended_or_decided(moved.record)
         return moved
 
     def recoverable(self, tenant: str | None, older_than_seconds: float) -> Sequence[UnfinishedEffect]:
@@ -183,7 +187,7 @@ class ApprovalBroker:
             raise ApprovalNotFoundError("no such approval")
         if not moved.moved:
             raise VoteRefusedError("not_open", f"this approval is {moved.record.state}: nothing was changed")
-        self._notify(moved.record)
+        self._ended_or_decided(moved.record)
         return moved.record
 
     def _found(self, tenant: str, approval_id: str) -> ApprovalRecord:
@@ -207,6 +211,10 @@ class ApprovalBroker:
             if record.terms.separation_of_duties:
                 raise VoteRefusedError("requester_unknown", f"nobody can approve this: {error}") from None
             return ()
+
+    def _ended_or_decided(self, record: ApprovalRecord) -> None:
+        self._audit.moved(record)
+        self._notify(record)
 
     def _notify(self, record: ApprovalRecord) -> None:
         if self._notifier is None:
