@@ -90,27 +90,31 @@ def open_source(target: str) -> LogSource:
 
 
 class FolderSource:
-    """The files of `JsonLinesSink`, or copies of them."""
+    """The files of `JsonLinesSink`, or copies of them.
+
+    Attributes:
+        folder: where they are.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self._folder: Final = folder
+        self.folder: Final = folder
 
     def writers(self) -> list[str]:
         """See `LogSource`. A head file without records counts: its records are missing."""
         try:
-            names = [path.name for path in self._folder.iterdir()]
+            names = [path.name for path in self.folder.iterdir()]
         except OSError as error:
-            raise _unreadable(self._folder, error) from None
+            raise _unreadable(self.folder, error) from None
         matches = (SEGMENT_FILE.fullmatch(name) or HEAD_FILE.fullmatch(name) for name in names)
         return sorted({match[1] for match in matches if match is not None})
 
     def lines(self, writer: str, after: int = 0) -> Iterator[Line]:
         """See `LogSource`."""
         del after
-        path = self._folder
+        path = self.folder
         try:
-            for segment in segments_of(self._folder, writer):
-                path = segment_path(self._folder, writer, segment)
+            for segment in segments_of(self.folder, writer):
+                path = segment_path(self.folder, writer, segment)
                 with path.open("rb") as file:
                     number = 0
                     while line := file.readline(_LONGEST_LINE):
@@ -122,7 +126,7 @@ class FolderSource:
 
     def acknowledged(self, writer: str) -> tuple[int, str] | None:
         """See `LogSource`."""
-        path = self._folder / f"{writer}.head"
+        path = self.folder / f"{writer}.head"
         try:
             return head_in(path.read_bytes()) if path.exists() else None
         except OSError as error:

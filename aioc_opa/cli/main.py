@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 
-from aioc_opa.cli import approvals, authorize, doctor, hash_call, lint, new, replay, routes, schema, serve
+from aioc_opa.cli import approvals, audit, authorize, doctor, hash_call, lint, new, replay, routes, schema, serve
 from aioc_opa.cli.app import add, make_app
 from aioc_opa.cli.exit_status import ExitStatus
 from aioc_opa.cli.terminal import say, warn
@@ -48,6 +48,7 @@ add(app, "serve", serve.serve, serve.HELP)
 app.add_typer(schema.app, name="schema")
 app.add_typer(new.app, name="new")
 app.add_typer(approvals.app, name="approvals")
+app.add_typer(audit.app, name="audit")
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,66 @@
+"""What is added to logs from now on, without reading again what was there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aioc_opa.audit.log_folder import segment_path, segments_of
+from aioc_opa.audit.sources import FolderSource, Line
+from aioc_opa.errors import InputFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from aioc_opa.audit.sources import LogSource
+
+
+class Follower:
+    """Remembers how far each writer's log was read.
+
+    Args:
+        source: the logs. What is in them now counts as read.
+
+    Raises:
+        InputFileError: the source cannot be read.
+    """
+
+    def __init__(self, source: LogSource) -> None:
+        self._source: Final = source
+        self._read: dict[str, tuple[int, int]] = {}
+        for _ in self.added():
+            pass
+
+    def added(self) -> Iterator[Line]:
+        """The whole lines that were added since the last call.
+
+        Raises:
+            InputFileError: the source cannot be read.
+        """
+        for writer in self._source.writers():
+            if isinstance(self._source, FolderSource):
+                yield from self._added_to_files(self._source.folder, writer)
+            else:
+                yield from self._added_rows(writer)
+
+    def _added_rows(self, writer: str) -> Iterator[Line]:
+        for line in self._source.lines(writer, self._read.get(writer, (1, 0))[1]):
+            self._read[writer] = (1, line.sequence or 0)
+            yield line
+
+    def _added_to_files(self, folder: Path, writer: str) -> Iterator[Line]:
+        try:
+            for segment in segments_of(folder, writer):
+                known, offset = self._read.get(writer, (0, 0))
+                if segment < known:
+                    continue
+                offset = offset if segment == known else 0
+                path = segment_path(folder, writer, segment)
+                with path.open("rb") as file:
+                    file.seek(offset)
+                    whole, end, _ = file.read().rpartition(b"\n")
+                self._read[writer] = (segment, offset + len(whole) + len(end))
+                for content in whole.split(b"\n") if end else ():
+                    yield Line(path.name, segment, content)
+        except OSError as error:
+            raise InputFileError(f"{folder}: cannot be read: {error.strerror or type(error).__name__}") from None

@@ -1,0 +1,99 @@
+"""What the `audit` commands are told."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from aioc_opa.audit.reading import Selection
+from aioc_opa.core.rfc3339 import parse_rfc3339
+
+LogArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="LOG",
+        envvar="AIOC_OPA_AUDIT_LOG",
+        help="Folder of JSON Lines, SQLite file or postgresql://…; a URL with a password is better given by "
+        "AIOC_OPA_AUDIT_LOG.",
+        show_envvar=False,
+    ),
+]
+KeysOption = Annotated[
+    Path, typer.Option("--keys", metavar="F", help="Public keys of the writers, as `audit keygen` writes them.")
+]
+WriterOption = Annotated[
+    list[str] | None, typer.Option("--writer", metavar="NAME", help="Only this writer's; several times.")
+]
+KindOption = Annotated[
+    list[str] | None, typer.Option("--kind", metavar="KIND", help="Only events of this kind; several times.")
+]
+ToolOption = Annotated[
+    list[str] | None, typer.Option("--tool", metavar="NAME", help="Only this tool's; several times.")
+]
+DecisionOption = Annotated[
+    list[str] | None, typer.Option("--decision", metavar="WORD", help="allow, deny, …; several times.")
+]
+ReasonOption = Annotated[
+    list[str] | None, typer.Option("--reason", metavar="CODE", help="Only with this reason; several times.")
+]
+IdentityOption = Annotated[
+    list[str] | None, typer.Option("--identity", metavar="ID", help="Only this principal's; several times.")
+]
+TenantOption = Annotated[
+    list[str] | None, typer.Option("--tenant", metavar="T", help="Only this tenant's; several times.")
+]
+RunOption = Annotated[list[str] | None, typer.Option("--run", metavar="ID", help="Only this run's; several times.")]
+SinceOption = Annotated[
+    str | None, typer.Option("--since", metavar="TIME", help="From this time on (RFC 3339), by the writers' clocks.")
+]
+UntilOption = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Before this time (RFC 3339).")]
+
+DEFAULT_NAME: Final = "aioc-opa/audit"
+AnchorNameOption = Annotated[
+    str, typer.Option("--anchor-name", metavar="NAME", help="Name of the key in the anchor's note.")
+]
+
+
+def selection(
+    *,
+    writer: list[str] | None,
+    kind: list[str] | None,
+    tool: list[str] | None,
+    decision: list[str] | None,
+    reason: list[str] | None,
+    identity: list[str] | None,
+    tenant: list[str] | None,
+    run: list[str] | None,
+    since: str | None,
+    until: str | None,
+) -> Selection:
+    """The records that the options ask for.
+
+    Raises:
+        typer.BadParameter: a time is none.
+    """
+    return Selection(
+        writers=frozenset(writer or ()),
+        kinds=frozenset(kind or ()),
+        tools=frozenset(tool or ()),
+        decisions=frozenset(decision or ()),
+        reasons=frozenset(reason or ()),
+        identities=frozenset(identity or ()),
+        tenants=frozenset(tenant or ()),
+        runs=frozenset(run or ()),
+        since=_instant("--since", since),
+        until=_instant("--until", until),
+    )
+
+
+def _instant(option: str, text: str | None) -> str | None:
+    """The time as records have it, in UTC with milliseconds, so that texts compare as times."""
+    if text is None:
+        return None
+    moment = parse_rfc3339(text)
+    if moment is None:
+        raise typer.BadParameter(f"{option}: give a time such as 2026-07-15T09:00:00Z")
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,143 @@
+"""`aioc-opa audit verify`: is this log what its writers wrote?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from aioc_opa.cli import logs
+from aioc_opa.cli.audit_options import DEFAULT_NAME, AnchorNameOption, KeysOption, LogArgument
+from aioc_opa.cli.authorize import JsonOption
+from aioc_opa.cli.exit_status import ExitStatus
+from aioc_opa.cli.terminal import json_line, say, shown
+
+if TYPE_CHECKING:
+    from aioc_opa.audit.findings import Finding, VerificationReport, WriterReport
+
+HELP: Final = """Verify audit logs from their files and public keys: nothing of the writer is asked or believed.
+
+Found and named by record: edits, deletions, insertions, reordering, missing files, signatures of other keys; and what
+was cut off the end or is missing altogether, as far as an anchor or a head file knows of it. For each range of records
+it says what protects it:
+
+\b
+anchored     an anchor outside knows it: nobody who can write the log can change it unnoticed
+signed       only whoever has the writer's key could write it anew, or cut it off
+unprotected  written since the last checkpoint: whoever can write the log could
+
+\b
+Exit status: 0 nothing found; 1 something found; 2 wrong usage; 3 the log, a key or an anchor cannot be read, or the
+anchor is not signed by a key that is believed.
+
+\b
+Examples:
+  aioc-opa audit verify audit/ --keys writer.pub.json
+  aioc-opa audit verify audit/ --keys writer.pub.json --anchor 2026-07-15.note --expect-writer api-1
+  aioc-opa audit verify audit.db --keys writer.pub.json --anchor latest.note --anchor-keys auditor.pub.json --json
+"""
+
+
+def verify(
+    log: LogArgument,
+    *,
+    keys: KeysOption,
+    anchor: Annotated[
+        list[Path] | None, typer.Option("--anchor", metavar="F", help="An anchor of this log; several times.")
+    ] = None,
+    anchor_keys: Annotated[
+        Path | None,
+        typer.Option("--anchor-keys", metavar="F", help="Public keys that anchors are believed by; without: --keys."),
+    ] = None,
+    anchor_name: AnchorNameOption = DEFAULT_NAME,
+    expect_writer: Annotated[
+        list[str] | None, typer.Option("--expect-writer", metavar="NAME", help="Must have a log here; several times.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """The command; see `HELP`."""
+    logs.configure(verbose=False)
+    from aioc_opa.audit import verifier  # noqa: PLC0415 - an optional dependency
+    from aioc_opa.audit.anchoring import read_anchor  # noqa: PLC0415 - likewise
+    from aioc_opa.audit.keys import read_public_keys  # noqa: PLC0415 - likewise
+    from aioc_opa.audit.sources import open_source  # noqa: PLC0415 - likewise
+
+    believed = read_public_keys(keys)
+    of_anchors = believed if anchor_keys is None else read_public_keys(anchor_keys)
+    anchors = [read_anchor(path, of_anchors, key_name=anchor_name) for path in anchor or ()]
+    report = verifier.verify(open_source(log), believed, anchors=anchors, expected_writers=expect_writer or ())
+    if json:
+        say(json_line(report_document(report)))
+    else:
+        _show(report)
+    if not report.sound:
+        raise typer.Exit(int(ExitStatus.DIFFERENT))
+
+
+def report_document(report: VerificationReport) -> dict[str, object]:
+    """The report as a JSON document."""
+    return {"sound": report.sound, "anchors": report.anchors, "writers": [_document(one) for one in report.writers]}
+
+
+def _document(one: WriterReport) -> dict[str, object]:
+    return {
+        "writer": one.writer,
+        "logId": one.log_id,
+        "records": one.records,
+        "firstAt": one.first_at,
+        "lastAt": one.last_at,
+        "ranges": [{"first": part.first, "last": part.last, "protection": part.protection} for part in one.ranges],
+        "findings": [
+            {
+                "code": finding.code,
+                "sequence": finding.sequence,
+                "last": finding.last,
+                "place": finding.place,
+                "meaning": _meaning(finding),
+            }
+            for finding in one.findings
+        ],
+        "eventsDropped": one.dropped,
+        "tornRepaired": one.repaired,
+        "tornBytes": one.torn_bytes,
+        "keys": list(one.keys),
+    }
+
+
+def _meaning(finding: Finding) -> str:
+    from aioc_opa.audit.findings import MEANING  # noqa: PLC0415 - with the rest of the room
+
+    return MEANING[finding.code]
+
+
+def _show(report: VerificationReport) -> None:
+    if not report.writers:
+        say("there is no log here")
+    for one in report.writers:
+        times = "" if one.first_at is None else f", {one.first_at} to {one.last_at}"
+        say(f"{shown(one.writer)}: {one.records} records{times}")
+        for part in one.ranges:
+            say(f"  {part.first}-{part.last} {part.protection}")
+        if one.keys:
+            say(f"  signed by {', '.join(map(shown, one.keys))}")
+        if one.dropped:
+            say(f"  the log says that up to {one.dropped} events are not in it")
+        if one.repaired:
+            say(f"  {one.repaired} writes were cut off, and repaired")
+        if one.torn_bytes:
+            say(f"  {one.torn_bytes} bytes after the last record: a write that was cut off and is not repaired yet")
+        for finding in one.findings:
+            say(f"  FOUND {finding.code}{_where(finding)}: {_meaning(finding)}")
+    count = len(report.findings)
+    against = f", against {report.anchors} anchors" if report.anchors else "; no anchor was given"
+    say(f"{count or 'nothing'} found{against}")
+
+
+def _where(finding: Finding) -> str:
+    parts = []
+    if finding.sequence is not None:
+        parts.append(f"record {finding.sequence}" if finding.last is None else f"{finding.sequence}-{finding.last}")
+    if finding.place is not None:
+        parts.append(shown(finding.place))
+    return f" ({', '.join(parts)})" if parts else ""
