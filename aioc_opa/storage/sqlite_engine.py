@@ -9,7 +9,7 @@ import os
 import secrets
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import create_engine, event
+from sqlalchemy import URL, create_engine, event
 from sqlalchemy.pool import QueuePool
 
 from aioc_opa.errors import ApprovalStoreError
@@ -36,12 +36,16 @@ _SETTINGS: Final = (
 def sqlite_engine(path: Path) -> Engine:
     """An engine with one connection at most; the caller lets one thread at a time use it.
 
+    Args:
+        path: exactly the name of the file; a symbolic link is followed once, now.
+
     Raises:
         ApprovalStoreError: the folder is missing or on a network file system, or the file can be read by others.
     """
-    _prepare_file(path)
+    real = _prepare_file(path)
     engine = create_engine(
-        f"sqlite:///{path}",
+        # Not as text: SQLAlchemy would read `%41` in it as `A`, and everything after `?` as parameters.
+        URL.create("sqlite", database=str(real)),
         poolclass=QueuePool,
         pool_size=1,
         max_overflow=0,
@@ -54,17 +58,21 @@ def sqlite_engine(path: Path) -> Engine:
     return engine
 
 
-def _prepare_file(path: Path) -> None:
-    """Make the file for its owner alone, without ever opening one that exists.
+def _prepare_file(link: Path) -> Path:
+    """Make the file for its owner alone, without ever opening one that exists; gives it without symbolic links.
+
+    SQLite keeps its log and its locks beside the real file, so that is where the file system counts.
 
     Closing any descriptor of a database drops all locks that this process has on it
     (https://sqlite.org/howtocorrupt.html, 2.2), so the new file gets its name only once it is closed.
     """
     try:
-        foreign = refused_file_system(path.parent)
+        path = link.resolve()
+        # The file can be a mount of its own.
+        foreign = refused_file_system(path.parent) or refused_file_system(path)
         if foreign is not None:
             raise ApprovalStoreError(
-                f"SQLite needs a local file system and the folder is on {foreign!r}: use PostgreSQL to share a store"
+                f"SQLite needs a local file system and this file is on {foreign!r}: use PostgreSQL to share a store"
             )
         if not path.exists():
             new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
@@ -77,8 +85,9 @@ def _prepare_file(path: Path) -> None:
                 new.unlink()
         if path.stat().st_mode & 0o077:
             raise ApprovalStoreError("the database holds arguments and others can read it: set its mode to 600")
-    except OSError as problem:
+    except (OSError, RuntimeError) as problem:  # RuntimeError: links that lead in a circle (Python 3.11 and 3.12)
         raise ApprovalStoreError(f"the database cannot be made or seen: {type(problem).__name__}") from problem
+    return path
 
 
 def _set_up(connection: Any, _record: object) -> None:

@@ -1,4 +1,8 @@
-"""Which database a word names: a path, ``sqlite:///…`` or ``postgresql://…``. Nothing of it is echoed in errors."""
+"""Which database a word names: a path, ``sqlite:///PATH`` or ``postgresql://…``. Nothing of it is echoed in errors.
+
+A path is taken as it stands: ``%41`` is no ``A``. A word with ``?`` or ``#`` could mean parameters, and is refused; a
+`pathlib.Path` cannot.
+"""
 
 from __future__ import annotations
 
@@ -26,18 +30,18 @@ def engine_for(target: str | Path) -> tuple[Engine, Dialect]:
     if isinstance(target, Path):
         return _sqlite(target)
     scheme = _SCHEME.match(target)
-    if scheme is None:
-        return _sqlite(Path(target))
-    name = scheme[1].lower()
+    name = "sqlite" if scheme is None else scheme[1].lower()
     if name in _POSTGRES:
         return _postgres(target)
-    if name == "sqlite" and target.startswith("sqlite:///"):
-        return _sqlite(Path(target.removeprefix("sqlite:///")))
-    raise ApprovalStoreError("a database is a path, sqlite:///PATH or postgresql://…; this has another scheme")
+    if name != "sqlite" or (scheme is not None and not target.startswith("sqlite:///")):
+        raise ApprovalStoreError("a database is a path, sqlite:///PATH or postgresql://…; this has another scheme")
+    if set("?#").intersection(target):
+        raise ApprovalStoreError("a SQLite database has no parameters: a file with '?' or '#' is named by a Path")
+    return _sqlite(Path(target.removeprefix("sqlite:///")))
 
 
 def _sqlite(path: Path) -> tuple[Engine, Dialect]:
-    if not path.name or str(path).startswith((":memory:", "file:")) or set("?#\0").intersection(str(path)):
+    if not path.name or str(path).startswith((":memory:", "file:")) or "\0" in str(path):
         raise ApprovalStoreError("a SQLite database needs the plain path of a file; in memory use MemoryApprovalStore")
     try:
         from aioc_opa.storage.sqlite_engine import sqlite_engine  # noqa: PLC0415 - an optional dependency
