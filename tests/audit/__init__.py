@@ -1,0 +1,1 @@
+"""Audit logs: written, killed, tampered with, anchored and verified."""
