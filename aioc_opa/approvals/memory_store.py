@@ -13,8 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aioc_opa.approvals.memory_effects import MemoryEffects
+from aioc_opa.approvals.memory_endings import MemoryEndings
 from aioc_opa.approvals.records import AccessEntry, ApprovalRecord, Moved, Opened
-from aioc_opa.approvals.store_steps import ENDING_EVENTS, full_cap, require_texts, with_vote
+from aioc_opa.approvals.store_steps import ENDING_EVENTS, ERASED, bounded, full_cap, require_texts, with_vote
 from aioc_opa.core.approvals.states import OPEN, ApprovalEvent, ApprovalState, next_state
 from aioc_opa.errors import ApprovalStoreError
 
@@ -39,6 +40,7 @@ class MemoryApprovalStore:
         self._closed = False
         self._records: dict[str, ApprovalRecord] = {}
         self._effects = MemoryEffects()
+        self._endings = MemoryEndings()
         self._access: list[AccessEntry] = []
 
     @property
@@ -56,15 +58,10 @@ class MemoryApprovalStore:
         require_texts(new.tenant, new.approval_id, new.bindings.run_id, new.bindings.identity, new.reason, new.payload)
         bindings = new.bindings
         with self._alone() as now:
-            mine = [self._standing(record, now) for record in self._records.values() if record.tenant == new.tenant]
-            of_call = [
-                record
-                for record in mine
-                if (record.bindings.run_id, record.bindings.proposal_hash) == (bindings.run_id, bindings.proposal_hash)
-            ]
-            if any(record.state is ApprovalState.REJECTED for record in of_call):
+            if self._endings.rejected(new.tenant, bindings.run_id, bindings.proposal_hash):
                 return Opened(kind="rejected")
-            for record in of_call:
+            mine = [self._standing(record, now) for record in self._records.values() if record.tenant == new.tenant]
+            for record in mine:
                 if record.state in OPEN and record.bindings == bindings:
                     return Opened(kind="existing", record=record)
             pending = [record.bindings for record in mine if record.state is ApprovalState.PENDING]
@@ -104,7 +101,7 @@ class MemoryApprovalStore:
         with self._alone() as now:
             all_of_them = (self._standing(record, now) for record in self._records.values())
             found = [r for r in all_of_them if r.state in states and tenant in {None, r.tenant}]
-        return [replace(record, payload=None) for record in found[:limit]]
+        return [replace(record, payload=None) for record in found[: bounded(limit)]]
 
     def vote(
         self,
@@ -125,9 +122,10 @@ class MemoryApprovalStore:
             later = _now_ms()
             if later >= record.expires_at_ms or (event is not None and target is None):
                 return Moved(moved=False, record=self._standing(record, later))
-            moved = voted if target is None else _moved(voted, target, later, "votes", None)
-            self._records[approval_id] = moved
-            return Moved(moved=target is not None, record=moved)
+            self._records[approval_id] = voted
+            if target is not None:
+                self._move(voted, target, later, "votes", None)
+            return Moved(moved=target is not None, record=self._standing(self._records[approval_id], later))
 
     def end(self, tenant: str, approval_id: str, event: ApprovalEvent, by: str, reason: str) -> Moved:
         """See `ApprovalStore.end`."""
@@ -139,8 +137,8 @@ class MemoryApprovalStore:
             target = None if record is None else next_state(record.state, event)
             if record is None or target is None:
                 return Moved(moved=False, record=_without_payload(record))
-            self._records[approval_id] = _moved(record, target, now, by, reason)
-            return Moved(moved=True, record=_without_payload(self._records[approval_id]))
+            self._move(record, target, now, by, reason)
+            return Moved(moved=True, record=_without_payload(self._find(tenant, approval_id, now)))
 
     def intend(self, intent: EffectIntent) -> None:
         """See `ApprovalStore.intend`; nothing is on disk."""
@@ -154,10 +152,11 @@ class MemoryApprovalStore:
             record = None if approval_id is None else self._find(intent.tenant, approval_id, now)
             if record is None or record.state is not ApprovalState.APPROVED:
                 return Moved(moved=False, record=_without_payload(record))
+            if self._endings.rejected(intent.tenant, intent.run_id, intent.proposal_hash):
+                return Moved(moved=False, record=replace(record, state=ApprovalState.REJECTED, payload=None))
             self._effects.consume(record.approval_id, intent)
-            consumed = _moved(record, ApprovalState.CONSUMED, now, "runtime", None)
-            self._records[record.approval_id] = consumed
-            return Moved(moved=True, record=_without_payload(consumed))
+            self._move(record, ApprovalState.CONSUMED, now, "runtime", None)
+            return Moved(moved=True, record=_without_payload(self._find(record.tenant, record.approval_id, now)))
 
     def claim(self, intent: EffectIntent) -> bool:
         """See `ApprovalStore.claim`."""
@@ -211,8 +210,8 @@ class MemoryApprovalStore:
             if record is None:
                 return False
             if record.state in OPEN:
-                record = _moved(record, ApprovalState.DISMISSED, now, "runtime", "its arguments were erased")
-            self._records[approval_id] = replace(record, payload=None)
+                self._move(record, ApprovalState.DISMISSED, now, "runtime", ERASED)
+            self._records[approval_id] = replace(self._records[approval_id], payload=None)
             return True
 
     def close(self) -> None:
@@ -231,22 +230,18 @@ class MemoryApprovalStore:
         return None if record is None or record.tenant != tenant else self._standing(record, now)
 
     def _standing(self, record: ApprovalRecord, now: int) -> ApprovalRecord:
+        standing = self._endings.standing(record, now)
         used = self._effects.state_of(record.approval_id)
-        if used is not None:
-            return replace(record, state=used[0], outcome=used[1])
-        if record.state in OPEN and record.expires_at_ms <= now:
-            return replace(record, state=ApprovalState.EXPIRED, ended_at_ms=record.expires_at_ms, ended_by="expiry")
-        return record
+        return standing if used is None else replace(standing, state=used[0], outcome=used[1])
+
+    def _move(self, record: ApprovalRecord, target: ApprovalState, now: int, by: str, reason: str | None) -> None:
+        self._records[record.approval_id] = replace(self._records[record.approval_id], state=target)
+        if target not in OPEN:
+            self._endings.end(record, target, now, by, reason)
 
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
-
-
-def _moved(record: ApprovalRecord, target: ApprovalState, now: int, by: str, reason: str | None) -> ApprovalRecord:
-    if target in OPEN:
-        return replace(record, state=target)
-    return replace(record, state=target, ended_at_ms=now, ended_by=by, end_reason=reason)
 
 
 def _without_payload(record: ApprovalRecord | None) -> ApprovalRecord | None:

@@ -62,7 +62,8 @@ class ApprovalRecord:
     """An approval as the store has it. Everything in it may have been edited by whoever can write to the database.
 
     Attributes:
-        state: expired ones say so, whether or not anything has noticed before.
+        state: expired ones say so, whether or not anything has noticed before, and so do open ones whose hash was
+            rejected in their run through another request.
         created_at_ms: when it was stored.
         expires_at_ms: `created_at_ms` and the terms' ``ttlSeconds``; it counts strictly before.
         votes: in the order in which they were cast.

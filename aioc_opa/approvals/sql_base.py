@@ -1,18 +1,24 @@
-"""What the parts of the SQL store share: the database, the cipher, and reading one approval."""
+"""What the parts of the SQL store share: the database, the cipher, and reading, locking and ending one approval."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import text
 
 from aioc_opa.approvals.sql_rows import record_of
-from aioc_opa.approvals.sql_statements import LOCK, VOTES, given, record
+from aioc_opa.approvals.sql_statements import LOCK, REJECTED, SET_STATE, VOTES, given, record, write_ending
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from aioc_opa.approvals.payload_cipher import PayloadCipher
     from aioc_opa.approvals.records import ApprovalRecord
+    from aioc_opa.core.approvals.states import ApprovalState
     from aioc_opa.storage.database import Database
+
+_CALL_TURN: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:call, 7380))")
 
 
 class SqlBase:
@@ -40,3 +46,45 @@ class SqlBase:
         """
         this = given(approval_id=approval_id, tenant=tenant)
         return connection.execute(LOCK, this).one_or_none() is not None
+
+    def _lock_with_call(self, connection: Connection, tenant: str, approval_id: str) -> bool:
+        """`_lock`, and keep others from rejecting, voting on or using the same call of the run meanwhile.
+
+        The row first, always: nobody holds a call and waits for a row.
+        """
+        this = given(approval_id=approval_id, tenant=tenant)
+        call = connection.execute(LOCK, this).one_or_none()
+        if call is None:
+            return False
+        self._lock_call(connection, tenant, call.run_id, call.proposal_hash)
+        return True
+
+    def _lock_call(self, connection: Connection, tenant: str, run_id: str, proposal_hash: str) -> None:
+        if self._dialect == "postgresql":  # SQLite has one writer
+            connection.execute(_CALL_TURN, {"call": json.dumps([tenant, run_id, proposal_hash])})
+
+    def _was_rejected(self, connection: Connection, tenant: str, run_id: str, proposal_hash: str) -> bool:
+        call = given(tenant=tenant, run_id=run_id, proposal_hash=proposal_hash)
+        return connection.execute(REJECTED, call).first() is not None
+
+    def _set_state(self, connection: Connection, record: ApprovalRecord, target: ApprovalState) -> None:
+        this = given(tenant=record.tenant, approval_id=record.approval_id, state=target.value)
+        connection.execute(SET_STATE, this)
+
+    def _end(
+        self, connection: Connection, record: ApprovalRecord, target: ApprovalState, *, by: str, reason: str | None
+    ) -> bool:
+        """Write for good how an approval ended; False when it has ended before, or was consumed."""
+        ending = given(
+            approval_id=record.approval_id,
+            tenant=record.tenant,
+            run_id=record.bindings.run_id,
+            proposal_hash=record.bindings.proposal_hash,
+            state=target.value,
+            ended_by=by,
+            end_reason=reason,
+        )
+        if connection.execute(write_ending(self._dialect), ending).first() is None:
+            return False
+        self._set_state(connection, record, target)
+        return True

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import insert, select, update
 
-from aioc_opa.approvals.records import AccessEntry
 from aioc_opa.approvals.sql_base import SqlBase
+from aioc_opa.approvals.sql_rows import access_entry_of
 from aioc_opa.approvals.sql_tables import STANDING, access, approvals, ended_at, now
-from aioc_opa.approvals.store_steps import require_texts
+from aioc_opa.approvals.store_steps import ERASED, require_texts
 from aioc_opa.core.approvals.states import OPEN, ApprovalState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from aioc_opa.approvals.records import AccessEntry
 
 
 class SqlCustody(SqlBase):
@@ -39,7 +41,7 @@ class SqlCustody(SqlBase):
             query = query.where(access.c.approval_id == approval_id)
         with self._database.begin(read_only=True) as connection:
             rows = connection.execute(query).all()
-        return [AccessEntry(**{name: getattr(row, name) for name in AccessEntry.__slots__}) for row in rows]
+        return [access_entry_of(row) for row in rows]
 
     def purge_payloads(self, tenant: str | None, ended_before_ms: int) -> int:
         """See `ApprovalStore.purge_payloads`."""
@@ -66,14 +68,8 @@ class SqlCustody(SqlBase):
             if not self._lock(connection, tenant, approval_id):
                 return False
             record = self._read(connection, tenant, approval_id, payload=False)
-            values: dict[str, object] = {"payload": None}
             if record is not None and record.state in OPEN:
-                values |= {
-                    "state": ApprovalState.DISMISSED.value,
-                    "ended_at_ms": self._database.now_ms(connection),
-                    "ended_by": "runtime",
-                    "end_reason": "its arguments were erased",
-                }
-            connection.execute(update(approvals).where(approvals.c.approval_id == approval_id).values(values))
+                self._end(connection, record, ApprovalState.DISMISSED, by="runtime", reason=ERASED)
+            connection.execute(update(approvals).where(approvals.c.approval_id == approval_id).values(payload=None))
         self._database.forget_erased()
         return True

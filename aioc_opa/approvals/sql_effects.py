@@ -5,6 +5,7 @@ Each is one short transaction. What makes a thing happen once is a primary key o
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlalchemy import exists, select
@@ -24,7 +25,7 @@ from aioc_opa.approvals.sql_statements import (
 )
 from aioc_opa.approvals.sql_tables import claims, consumptions, ends, intents
 from aioc_opa.approvals.store_steps import UndoneError, is_final, require_texts
-from aioc_opa.core.approvals.states import ApprovalState
+from aioc_opa.core.approvals.states import OPEN, ApprovalState
 from aioc_opa.errors import ApprovalStoreError
 
 if TYPE_CHECKING:
@@ -53,15 +54,19 @@ class SqlEffects(SqlBase):
         require_texts(intent.tenant, approval_id, intent.execution_id)
         try:
             with self._database.begin() as connection:
+                self._lock_with_call(connection, intent.tenant, approval_id)
                 this = given(approval_id=approval_id, tenant=intent.tenant)
                 used = connection.execute(use_up(self._dialect), this)
-                by = given(approval_id=approval_id, execution_id=intent.execution_id)
+                by = given(approval_id=approval_id, execution_id=intent.execution_id, **_call_of(intent))
                 if used.rowcount != 1 or not self._wrote(connection, write_consumption(self._dialect), by):
                     raise UndoneError
-                return Moved(moved=True, record=self._read(connection, intent.tenant, approval_id, payload=False))
+                record = self._read(connection, intent.tenant, approval_id, payload=False)
+                return Moved(moved=True, record=record)
         except UndoneError:
             with self._database.begin(read_only=True) as connection:
                 record = self._read(connection, intent.tenant, approval_id, payload=False)
+                if record is not None and record.state in OPEN and self._was_rejected(connection, **_call_of(intent)):
+                    record = replace(record, state=ApprovalState.REJECTED)
             return Moved(moved=False, record=record)
 
     def claim(self, intent: EffectIntent) -> bool:
@@ -116,3 +121,7 @@ class SqlEffects(SqlBase):
     @staticmethod
     def _wrote(connection: Connection, statement: Executable, values: dict[str, object]) -> bool:
         return connection.execute(statement, values).first() is not None
+
+
+def _call_of(intent: EffectIntent) -> dict[str, str]:
+    return {"tenant": intent.tenant, "run_id": intent.run_id, "proposal_hash": intent.proposal_hash}

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import insert, select, text, update
+from sqlalchemy import insert, select, text
 
 from aioc_opa.approvals.records import Moved, Opened
 from aioc_opa.approvals.sql_base import SqlBase
 from aioc_opa.approvals.sql_rows import bindings_digest, record_of, row_of
-from aioc_opa.approvals.sql_statements import REJECTED, given, pending, same_open
+from aioc_opa.approvals.sql_statements import given, pending, same_open
 from aioc_opa.approvals.sql_tables import approvals, records, standing, stored_states, votes
-from aioc_opa.approvals.store_steps import ENDING_EVENTS, UndoneError, full_cap, require_texts, with_vote
+from aioc_opa.approvals.store_steps import ENDING_EVENTS, UndoneError, bounded, full_cap, require_texts, with_vote
 from aioc_opa.core.approvals.states import OPEN, ApprovalEvent, ApprovalState, next_state
 from aioc_opa.errors import ApprovalStoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Row
 
     from aioc_opa.approvals.records import ApprovalRecord, NewApproval, PendingCaps
     from aioc_opa.models.approval_vote_statement import SignedVote
 
 _NEW: Final = insert(approvals)
 _NEW_VOTE: Final = insert(votes)
+_IDS_AT_ONCE: Final = 500
+"""Parameters of one statement: SQLite takes 32,766 at most, PostgreSQL 65,535."""
+
 _TENANT_TURN: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:tenant, 7379))")
 
 
@@ -37,7 +42,9 @@ class SqlRequests(SqlBase):
         with self._database.begin() as connection:
             if self._dialect == "postgresql":  # one opening at a time in a tenant: caps hold, and equal calls share
                 connection.execute(_TENANT_TURN, {"tenant": new.tenant})
-            if self._was_rejected(connection, new):
+            call = (new.tenant, new.bindings.run_id, new.bindings.proposal_hash)
+            self._lock_call(connection, *call)
+            if self._was_rejected(connection, *call):
                 return Opened(kind="rejected")
             same = self._same_open(connection, new)
             if same is not None:
@@ -65,10 +72,9 @@ class SqlRequests(SqlBase):
         if stored is not None:
             query = query.where(stored)
         with self._database.begin(read_only=True) as connection:
-            rows = connection.execute(query.order_by(approvals.c.seq).limit(limit)).all()
-            ids = [row.approval_id for row in rows]
-            cast = connection.execute(select(votes).where(votes.c.approval_id.in_(ids)).order_by(votes.c.seq)).all()
-        return [record_of(row, [vote for vote in cast if vote.approval_id == row.approval_id], None) for row in rows]
+            rows = connection.execute(query.order_by(approvals.c.seq).limit(bounded(limit))).all()
+            cast = self._votes_of(connection, [row.approval_id for row in rows])
+        return [record_of(row, cast[row.approval_id], None) for row in rows]
 
     def vote(
         self,
@@ -81,11 +87,14 @@ class SqlRequests(SqlBase):
         require_texts(tenant, approval_id, vote.statement)
         try:
             with self._database.begin() as connection:
-                if not self._lock(connection, tenant, approval_id):
+                if not self._lock_with_call(connection, tenant, approval_id):
                     return Moved(moved=False, record=None)
                 record = self._read(connection, tenant, approval_id)
                 if record is None or record.state is not ApprovalState.PENDING:
                     return Moved(moved=False, record=record)
+                # Once more by what the votes sign: the columns by which a rejection is found may have been edited.
+                if self._was_rejected(connection, tenant, record.bindings.run_id, record.bindings.proposal_hash):
+                    return Moved(moved=False, record=replace(record, state=ApprovalState.REJECTED))
                 event = effect(with_vote(record, vote))
                 target = None if event is None else next_state(record.state, event)
                 at_ms = self._database.now_ms(connection)
@@ -93,8 +102,10 @@ class SqlRequests(SqlBase):
                     raise UndoneError
                 cast = {"statement": vote.statement, "key_id": vote.key_id, "signature": vote.signature}
                 connection.execute(_NEW_VOTE, {"approval_id": approval_id, **cast, "at_ms": at_ms})
-                if target is not None:
-                    self._move(connection, approval_id, target, at_ms=at_ms, by="votes")
+                if target is not None and target in OPEN:
+                    self._set_state(connection, record, target)
+                elif target is not None and not self._end(connection, record, target, by="votes", reason=None):
+                    raise UndoneError
                 return Moved(moved=target is not None, record=self._read(connection, tenant, approval_id))
         except UndoneError:
             return Moved(moved=False, record=self.get(tenant, approval_id))
@@ -110,15 +121,18 @@ class SqlRequests(SqlBase):
             # Without the payload: one that does not open must not keep anybody from revoking.
             record = self._read(connection, tenant, approval_id, payload=False)
             target = None if record is None else next_state(record.state, event)
-            if target is None:
+            if record is None or target is None:
                 return Moved(moved=False, record=record)
-            at_ms = self._database.now_ms(connection)
-            self._move(connection, approval_id, target, at_ms=at_ms, by=by, reason=reason)
-            return Moved(moved=True, record=self._read(connection, tenant, approval_id, payload=False))
+            moved = self._end(connection, record, target, by=by, reason=reason)
+            return Moved(moved=moved, record=self._read(connection, tenant, approval_id, payload=False))
 
-    def _was_rejected(self, connection: Connection, new: NewApproval) -> bool:
-        call = given(tenant=new.tenant, run_id=new.bindings.run_id, proposal_hash=new.bindings.proposal_hash)
-        return connection.execute(REJECTED, call).first() is not None
+    def _votes_of(self, connection: Connection, ids: Sequence[str]) -> dict[str, list[Row[Any]]]:
+        cast = defaultdict(list)
+        for start in range(0, len(ids), _IDS_AT_ONCE):
+            some = votes.c.approval_id.in_(ids[start : start + _IDS_AT_ONCE])
+            for vote in connection.execute(select(votes).where(some).order_by(votes.c.seq)):
+                cast[vote.approval_id].append(vote)
+        return cast
 
     def _same_open(self, connection: Connection, new: NewApproval) -> ApprovalRecord | None:
         call = given(
@@ -140,18 +154,3 @@ class SqlRequests(SqlBase):
         whose = given(tenant=new.tenant, run_id=new.bindings.run_id, identity=new.bindings.identity or "")
         run, principal, tenant = connection.execute(pending(self._dialect), whose).one()
         return full_cap(caps, run=run, principal=principal, tenant=tenant)
-
-    def _move(
-        self,
-        connection: Connection,
-        approval_id: str,
-        target: ApprovalState,
-        *,
-        at_ms: int,
-        by: str,
-        reason: str | None = None,
-    ) -> None:
-        values: dict[str, object] = {"state": target.value}
-        if target not in OPEN:
-            values |= {"ended_at_ms": at_ms, "ended_by": by, "end_reason": reason}
-        connection.execute(update(approvals).where(approvals.c.approval_id == approval_id).values(values))

@@ -1,15 +1,18 @@
-"""Approvals as rows and back. A row that cannot be read back is an error, never a guess."""
+"""Approvals as rows and back. A row that cannot be read back is an error, never a guess.
+
+SQLite keeps any value in any column, so each is looked at before anything is made of it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
 from aioc_opa.approvals.payload_cipher import is_sealed
-from aioc_opa.approvals.records import ApprovalRecord, EffectIntent
+from aioc_opa.approvals.records import AccessEntry, ApprovalRecord, EffectIntent, EffectOutcome
 from aioc_opa.core.approvals.states import ApprovalState
 from aioc_opa.core.canonical_json import canonical_text
 from aioc_opa.errors import ApprovalStoreError
@@ -24,6 +27,13 @@ if TYPE_CHECKING:
 
     from aioc_opa.approvals.payload_cipher import PayloadCipher
     from aioc_opa.approvals.records import NewApproval
+
+_LAST_MS: Final = 253_402_300_799_999
+"""The end of the year 9999: later times have no RFC 3339 text."""
+
+_OUTCOMES: Final = frozenset(get_args(EffectOutcome))
+_TEXT_COLUMNS: Final = ("approval_id", "tenant", "state", "bindings", "terms", "requesters", "reason", "reasons")
+_OPTIONAL_TEXT_COLUMNS: Final = ("payload", "ended_by", "end_reason", "outcome")
 
 _TEXTS: TypeAdapter[tuple[str, ...]] = TypeAdapter(tuple[str, ...])
 
@@ -65,8 +75,10 @@ def record_of(row: Row[Any], votes: Sequence[Row[Any]], cipher: PayloadCipher | 
     """The approval of a row of `sql_tables.records`.
 
     Raises:
-        ApprovalStoreError: it cannot be read: edited, or encrypted with a key that is not here.
+        ApprovalStoreError: it cannot be read: edited, or encrypted with a key that is not here. Names the column
+            whose value is of another type or out of range, and never the value.
     """
+    _require_types(row, votes)
     try:
         bindings = ApprovalBindings.model_validate_json(row.bindings)
         return ApprovalRecord(
@@ -92,8 +104,56 @@ def record_of(row: Row[Any], votes: Sequence[Row[Any]], cipher: PayloadCipher | 
 
 
 def intent_of(row: Row[Any]) -> EffectIntent:
-    """The intent of a row of its table."""
+    """The intent of a row of its table.
+
+    Raises:
+        ApprovalStoreError: as for `record_of`.
+    """
+    _require_texts(row, *(name for name in EffectIntent.__slots__ if name != "approval_id"))
+    _require_texts(row, "approval_id", optional=True)
+    _require_times(row, "at_ms")
     return EffectIntent(**{name: getattr(row, name) for name in EffectIntent.__slots__})
+
+
+def access_entry_of(row: Row[Any]) -> AccessEntry:
+    """The entry of a row of the access log.
+
+    Raises:
+        ApprovalStoreError: as for `record_of`.
+    """
+    _require_texts(row, *(name for name in AccessEntry.__slots__ if name != "at_ms"))
+    _require_times(row, "at_ms")
+    return AccessEntry(**{name: getattr(row, name) for name in AccessEntry.__slots__})
+
+
+def _require_types(row: Row[Any], votes: Sequence[Row[Any]]) -> None:
+    _require_texts(row, *_TEXT_COLUMNS)
+    _require_texts(row, *_OPTIONAL_TEXT_COLUMNS, optional=True)
+    _require_times(row, "created_at_ms", "expires_at_ms")
+    if row.ended_at_ms is not None:
+        _require_times(row, "ended_at_ms")
+    if row.outcome is not None and row.outcome not in _OUTCOMES:
+        raise _edited("outcome")
+    for vote in votes:
+        _require_texts(vote, "statement", "key_id", "signature")
+
+
+def _require_texts(row: Row[Any], *columns: str, optional: bool = False) -> None:
+    for column in columns:
+        value = getattr(row, column)
+        if type(value) is not str and not (optional and value is None):
+            raise _edited(column)
+
+
+def _require_times(row: Row[Any], *columns: str) -> None:
+    for column in columns:
+        value = getattr(row, column)
+        if type(value) is not int or not 0 <= value <= _LAST_MS:
+            raise _edited(column)
+
+
+def _edited(column: str) -> ApprovalStoreError:
+    return ApprovalStoreError(f"the stored column {column} cannot be read: somebody has edited it")
 
 
 def _opened(row: Row[Any], digest: str, cipher: PayloadCipher | None) -> str:
@@ -101,4 +161,4 @@ def _opened(row: Row[Any], digest: str, cipher: PayloadCipher | None) -> str:
         return cipher.open(row.payload, place=place_of(row.tenant, row.approval_id, digest))
     if is_sealed(row.payload):
         raise ApprovalStoreError("stored arguments are encrypted, and this store has no keys")
-    return str(row.payload)
+    return row.payload  # type: ignore[no-any-return] # `_require_types` has looked at it

@@ -1,8 +1,9 @@
 """The tables of an approval store, by version. What must not be undone is in tables that only take inserts.
 
-An approval's row says where it stands; who can edit it can make it say anything. So that an approval was consumed, that
-a call was claimed and how an effect ended are read from rows that neither UPDATE, DELETE, REPLACE nor TRUNCATE can take
-back (issue 4; whoever may change the schema can drop the triggers: the runtime's account need not be the owner).
+An approval's row says where it stands; who can edit it can make it say anything. So that an approval has ended, was
+consumed, that a call was claimed and how an effect ended are read from rows that neither UPDATE, DELETE, REPLACE nor
+TRUNCATE can take back (issue 4; whoever may change the schema can drop the triggers: the runtime's account need not be
+the owner).
 
 ``state`` of a row that has expired may still be ``pending`` or ``approved``: every reader compares the clock.
 Times are milliseconds since 1970.
@@ -27,6 +28,10 @@ _SERIAL: Final[Mapping[str, str]] = {
 # Insert-only tables, and what a REPLACE would have in common with the row it deletes.
 _INSERT_ONLY: Final[Mapping[str, str]] = {
     "aioc_approval_votes": "seq = NEW.seq",
+    "aioc_approval_endings": (
+        "approval_id = NEW.approval_id OR (state = 'rejected' AND NEW.state = 'rejected' "
+        "AND tenant = NEW.tenant AND run_id = NEW.run_id AND proposal_hash = NEW.proposal_hash)"
+    ),
     "aioc_approval_consumptions": "approval_id = NEW.approval_id OR execution_id = NEW.execution_id",
     "aioc_call_claims": "tenant = NEW.tenant AND run_id = NEW.run_id AND call_id = NEW.call_id",
     "aioc_effect_intents": "execution_id = NEW.execution_id",
@@ -54,10 +59,7 @@ def _tables(dialect: Dialect) -> list[str]:
             reasons TEXT NOT NULL,
             payload TEXT,
             created_at_ms BIGINT NOT NULL,
-            expires_at_ms BIGINT NOT NULL,
-            ended_at_ms BIGINT,
-            ended_by TEXT,
-            end_reason TEXT)""",
+            expires_at_ms BIGINT NOT NULL)""",
         "CREATE INDEX aioc_approvals_open ON aioc_approvals (tenant, state, expires_at_ms)",
         "CREATE INDEX aioc_approvals_of_run ON aioc_approvals (tenant, run_id, proposal_hash)",
         "CREATE INDEX aioc_approvals_by_state ON aioc_approvals (state, seq)",
@@ -69,6 +71,18 @@ def _tables(dialect: Dialect) -> list[str]:
             signature TEXT NOT NULL,
             at_ms BIGINT NOT NULL)""",
         "CREATE INDEX aioc_approval_votes_of ON aioc_approval_votes (approval_id, seq)",
+        # With its call: what was rejected stays rejected for its run, whatever becomes of the approval's row.
+        """CREATE TABLE aioc_approval_endings (
+            approval_id TEXT PRIMARY KEY REFERENCES aioc_approvals (approval_id),
+            tenant TEXT NOT NULL,
+            run_id TEXT NOT NULL,
+            proposal_hash TEXT NOT NULL,
+            state TEXT NOT NULL CHECK (state IN ('rejected', 'expired', 'dismissed', 'revoked')),
+            ended_by TEXT NOT NULL,
+            end_reason TEXT,
+            at_ms BIGINT NOT NULL)""",
+        """CREATE UNIQUE INDEX aioc_approval_endings_rejected
+            ON aioc_approval_endings (tenant, run_id, proposal_hash) WHERE state = 'rejected'""",
         """CREATE TABLE aioc_effect_intents (
             execution_id TEXT PRIMARY KEY,
             tenant TEXT NOT NULL,

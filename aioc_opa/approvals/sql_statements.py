@@ -17,6 +17,7 @@ from aioc_opa.approvals.sql_tables import (
     approvals,
     claims,
     consumptions,
+    endings,
     ends,
     intents,
     now,
@@ -48,9 +49,17 @@ _SAME_CALL: Final = and_(
     approvals.c.proposal_hash == _given("proposal_hash"),
 )
 
-LOCK: Final = select(approvals.c.seq).where(_THIS).with_for_update()
+_REJECTED_CALL: Final = and_(
+    endings.c.tenant == _given("tenant"),
+    endings.c.run_id == _given("run_id"),
+    endings.c.proposal_hash == _given("proposal_hash"),
+    endings.c.state == ApprovalState.REJECTED.value,
+)
+
+LOCK: Final = select(approvals.c.run_id, approvals.c.proposal_hash).where(_THIS).with_for_update()
 VOTES: Final = select(votes).where(votes.c.approval_id == _given("approval_id")).order_by(votes.c.seq)
-REJECTED: Final = select(approvals.c.seq).where(_SAME_CALL, approvals.c.state == ApprovalState.REJECTED.value).limit(1)
+REJECTED: Final = select(endings.c.approval_id).where(_REJECTED_CALL)
+SET_STATE: Final = update(approvals).where(_THIS).values(state=_given("state"))
 INTENT: Final = select(intents.c.approval_id).where(
     intents.c.execution_id == _given("execution_id"), intents.c.tenant == _given("tenant")
 )
@@ -64,6 +73,12 @@ FINISH: Final = (
         ),
     )
     .values(state=_given("state"))
+)
+
+
+_OVER: Final = (
+    consumptions.c.approval_id == _given("approval_id"),
+    endings.c.approval_id == _given("approval_id"),
 )
 
 
@@ -84,14 +99,17 @@ def same_open(dialect: Dialect) -> Executable:
 @cache
 def pending(dialect: Dialect) -> Executable:
     """How many are pending and not expired: of the run, of the principal, of the tenant."""
-    return select(
+    count = select(
         func.count(case((approvals.c.run_id == _given("run_id"), 1))),
         func.count(case((approvals.c.identity == _given("identity"), 1))),
         func.count(),
-    ).where(
+    )
+    return count.select_from(STANDING).where(
         approvals.c.tenant == _given("tenant"),
+        # For the index; what counts is the line after.
         approvals.c.state == ApprovalState.PENDING.value,
         approvals.c.expires_at_ms > now(dialect),
+        standing(dialect) == ApprovalState.PENDING.value,
     )
 
 
@@ -104,16 +122,28 @@ def intend(dialect: Dialect) -> Executable:
 
 @cache
 def use_up(dialect: Dialect) -> Executable:
-    """Approved to consumed. Its row lock makes the second of two wait, and then see what the first has left."""
+    """Approved to consumed, by the clock at this moment."""
     fresh = approvals.c.expires_at_ms > now(dialect)
-    changed = {"state": ApprovalState.CONSUMED.value, "ended_at_ms": now(dialect), "ended_by": "runtime"}
-    return update(approvals).where(_THIS, approvals.c.state == ApprovalState.APPROVED.value, fresh).values(changed)
+    rejected = exists().where(
+        endings.c.tenant == approvals.c.tenant,
+        endings.c.run_id == approvals.c.run_id,
+        endings.c.proposal_hash == approvals.c.proposal_hash,
+        endings.c.state == ApprovalState.REJECTED.value,
+    )
+    usable = and_(_THIS, approvals.c.state == ApprovalState.APPROVED.value, fresh, ~rejected)
+    return update(approvals).where(usable).values(state=ApprovalState.CONSUMED.value)
 
 
 @cache
 def write_consumption(dialect: Dialect) -> Executable:
-    """Once for an approval; gives no row when it was written before."""
-    return _once(dialect, consumptions, consumptions.c.approval_id == _given("approval_id"))
+    """Once for an approval that has not ended and whose call is not rejected; gives no row otherwise."""
+    return _once(dialect, consumptions, *_OVER, _REJECTED_CALL)
+
+
+@cache
+def write_ending(dialect: Dialect) -> Executable:
+    """Once for an approval that is not consumed, and one rejection for a call; gives no row otherwise."""
+    return _once(dialect, endings, *_OVER)
 
 
 @cache
@@ -130,10 +160,10 @@ def write_end(dialect: Dialect) -> Executable:
     return _once(dialect, ends, and_(ends.c.execution_id == _given("execution_id"), known))
 
 
-def _once(dialect: Dialect, table: Table, same: ColumnElement[bool]) -> Executable:
-    """Insert unless there is the same. Of two at once PostgreSQL lets the second wait for the first."""
+def _once(dialect: Dialect, table: Table, *against: ColumnElement[bool]) -> Executable:
+    """Insert unless one of `against` is there. Of two with one key PostgreSQL lets the second wait for the first."""
     names = [column.name for column in table.c if column.name != "at_ms"]
     values = [bindparam(f"given_{name}", type_=BigInteger if name == "final" else Text).label(name) for name in names]
-    row = select(*values, now(dialect).label("at_ms")).where(~exists().where(same))
+    row = select(*values, now(dialect).label("at_ms")).where(*(~exists().where(there) for there in against))
     once = insert_postgresql if dialect == "postgresql" else insert_sqlite
     return once(table).from_select([*names, "at_ms"], row).on_conflict_do_nothing().returning(table.c.at_ms)

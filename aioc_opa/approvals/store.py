@@ -53,6 +53,9 @@ class ApprovalStore(Protocol):
         2. an open approval of the same tenant and equal bindings: ``existing``;
         3. caps, counting what is pending and not expired: ``full``;
         4. ``opened``, expiring ``ttlSeconds`` after the store's now.
+
+        A rejection is one of the hash in the run: from then on every other open approval of the same tenant, run and
+        proposal hash stands as rejected too, for every method; no open, vote or use gets in between.
         """
         ...
 
@@ -61,7 +64,10 @@ class ApprovalStore(Protocol):
         ...
 
     def find(self, tenant: str | None, states: Collection[ApprovalState], limit: int) -> Sequence[ApprovalRecord]:
-        """Approvals without payload, oldest first; `tenant` None for an operator who may see all."""
+        """Approvals without payload, oldest first; `tenant` None for an operator who may see all.
+
+        Any `limit` is taken: none below zero, and one that is too large for the database as the largest.
+        """
         ...
 
     def vote(
@@ -81,6 +87,9 @@ class ApprovalStore(Protocol):
     def end(self, tenant: str, approval_id: str, event: ApprovalEvent, by: str, reason: str) -> Moved:
         """Move by EXPIRE, DISMISS or REVOKE, with who and why. EXPIRE needs no passed expiry: a wait has run out.
 
+        That it ended is an insert-only record, like a consumption: a row that is put back changes nothing. Of an end
+        and a use at once exactly one wins.
+
         The record comes without payload: arguments that cannot be decrypted must not keep anybody from revoking.
 
         Raises:
@@ -93,9 +102,10 @@ class ApprovalStore(Protocol):
         ...
 
     def consume(self, intent: EffectIntent) -> Moved:
-        """Use up the approval of an intent: approved, not expired and not consumed before; on disk when this returns.
+        """Use up the approval of an intent: approved, neither ended, expired nor consumed; on disk when this returns.
 
-        The consumption record is insert-only: a row that is put back to approved while it stands is refused.
+        The records of ends and of consumptions are insert-only: a row that is put back to approved while one stands is
+        refused, and so is one whose hash, or the intent's, was rejected in its run.
         The record comes without payload. An intent that was not written is an `ApprovalStoreError`.
         """
         ...

@@ -16,6 +16,15 @@ ENDING_EVENTS: Final = frozenset({ApprovalEvent.EXPIRE, ApprovalEvent.DISMISS, A
 """The events of `ApprovalStore.end`."""
 
 
+REJECTED_BEFORE: Final = "the same call was rejected in this run"
+"""The reason of the end of an approval whose hash was rejected in its run through another one."""
+
+ERASED: Final = "its arguments were erased"
+"""The reason of the end of an open approval whose arguments somebody had removed."""
+
+_MAX_FOUND: Final = 1 << 31
+
+
 class UndoneError(Exception):
     """Raised inside a step to roll it back; it never leaves a store."""
 
@@ -27,6 +36,11 @@ def full_cap(caps: PendingCaps, *, run: int, principal: int, tenant: int) -> str
     if principal >= caps.per_principal:
         return "principal"
     return "tenant" if tenant >= caps.per_tenant else None
+
+
+def bounded(limit: int) -> int:
+    """`limit` as every database takes it: a list has no negative length, and no more than 2^31 entries."""
+    return max(0, min(limit, _MAX_FOUND))
 
 
 def with_vote(record: ApprovalRecord, vote: SignedVote) -> ApprovalRecord:

@@ -128,7 +128,7 @@ class MemoryCase:
 
     def put_back(self, approval_id: str, state: ApprovalState) -> None:
         record = self.store._records[approval_id]
-        self.store._records[approval_id] = replace(record, state=state, ended_at_ms=None, ended_by=None)
+        self.store._records[approval_id] = replace(record, state=state)
 
 
 @dataclass
@@ -160,7 +160,7 @@ class SqlCase:
 
     def put_back(self, approval_id: str, state: ApprovalState) -> None:
         self.sql(
-            "UPDATE aioc_approvals SET state = :state, ended_at_ms = NULL, ended_by = NULL WHERE approval_id = :id",
+            "UPDATE aioc_approvals SET state = :state WHERE approval_id = :id",
             state=state.value,
             id=approval_id,
         )

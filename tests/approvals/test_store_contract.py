@@ -500,6 +500,7 @@ def test_lists_are_oldest_first_bounded_and_without_payload(store: ApprovalStore
     (usable,) = store.find("acme", {S.APPROVED}, 9)
     assert usable.votes == (signed_vote(),)
     assert store.find("acme", set(), 9) == []
+    assert [len(store.find("acme", {S.PENDING}, limit)) for limit in (10**30, 2**63, 0, -1)] == [3, 3, 0, 0]
 
 
 def test_the_access_log_keeps_who_what_and_when(store: ApprovalStore) -> None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from aioc_opa.approvals.store import ApprovalStore
 
 INSERT_ONLY = [
-    "aioc_approval_votes", "aioc_approval_consumptions", "aioc_call_claims", "aioc_effect_intents", "aioc_effect_ends",
+    "aioc_approval_votes", "aioc_approval_endings", "aioc_approval_consumptions", "aioc_call_claims", "aioc_effect_intents", "aioc_effect_ends",
     "aioc_approval_access",
 ]  # fmt: skip
 
@@ -48,13 +48,15 @@ def filled(store: ApprovalStore) -> None:
     store.claim(intent)
     store.finish(intent, "returned")
     store.log_access("acme", new.approval_id, "p-lee", "show")
+    store.end("acme", approved(store, run_id="run-2").approval_id, ApprovalEvent.REVOKE, "p-lee", "why")
 
 
 @pytest.mark.parametrize("table", INSERT_ONLY)
 def test_what_must_not_be_undone_takes_inserts_only(sql_case: SqlCase, table: str) -> None:
     filled(sql_case.store)
     count = f"SELECT count(*) FROM {table}"
-    assert sql_case.sql(count) == [1]
+    before = sql_case.sql(count)
+    assert before >= [1]
     for statement in (f"DELETE FROM {table}", f"UPDATE {table} SET at_ms = 0", f"UPDATE {table} SET at_ms = at_ms"):
         with pytest.raises(ApprovalStoreError, match="IntegrityError"):
             sql_case.sql(statement)
@@ -64,7 +66,7 @@ def test_what_must_not_be_undone_takes_inserts_only(sql_case: SqlCase, table: st
     else:
         with pytest.raises(ApprovalStoreError):
             sql_case.sql(f"TRUNCATE {table} CASCADE")
-    assert sql_case.sql(count) == [1]
+    assert sql_case.sql(count) == before
 
 
 def test_an_approval_with_votes_cannot_be_deleted(sql_case: SqlCase) -> None:
@@ -103,6 +105,91 @@ def test_a_row_that_cannot_be_read_is_an_error_and_never_a_guess(sql_case: SqlCa
     sql_case.sql(f"UPDATE aioc_approvals SET {column} = :value", value=value)
     with pytest.raises(ApprovalStoreError, match="edited"):
         sql_case.store.get("acme", new.approval_id)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("payload", b"canary"), ("reason", b"canary"), ("bindings", b"canary"), ("terms", b"{}"), ("requesters", b"[]"),
+        ("reasons", b"[]"), ("state", b"pending"), ("created_at_ms", "canary"), ("created_at_ms", b"1"),
+        ("expires_at_ms", 1e300), ("expires_at_ms", 9e18 + 0.5),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_type_is_an_error_that_names_its_column(
+    sqlite_case: SqlCase, column: str, value: object
+) -> None:
+    """SQLite keeps any value in any column; PostgreSQL does not."""
+    new = new_approval()
+    sqlite_case.store.open(new, CAPS)
+    sqlite_case.sql(f"UPDATE aioc_approvals SET {column} = :value", value=value)
+    with pytest.raises(ApprovalStoreError, match=f"stored column {column} ") as caught:
+        sqlite_case.store.get("acme", new.approval_id)
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("column", ["created_at_ms", "expires_at_ms"])
+@pytest.mark.parametrize("value", [-1, 253_402_300_800_000, 2**62])
+def test_a_time_that_is_none_is_an_error_for_every_reader(sql_case: SqlCase, column: str, value: int) -> None:
+    new = new_approval()
+    sql_case.store.open(new, CAPS)
+    sql_case.sql(f"UPDATE aioc_approvals SET {column} = :value", value=value)
+    store = sql_case.store
+    for step in (
+        lambda: store.get("acme", new.approval_id),
+        lambda: store.find("acme", set(ApprovalState), 9),
+        lambda: store.vote("acme", new.approval_id, signed_vote(), lambda _: ApprovalEvent.APPROVE),
+        lambda: store.end("acme", new.approval_id, ApprovalEvent.DISMISS, "p-lee", "why"),
+    ):
+        with pytest.raises(ApprovalStoreError, match=f"stored column {column} "):
+            step()
+
+
+def test_forged_rows_beside_an_approval_are_errors_that_name_their_column(sqlite_case: SqlCase) -> None:
+    store, new = sqlite_case.store, new_approval()
+    store.open(new, CAPS)
+    vote = "INSERT INTO aioc_approval_votes (approval_id, statement, key_id, signature, at_ms) VALUES (:id, x'ff', 'k', 's', 0)"
+    intent = "INSERT INTO aioc_effect_intents VALUES ('e', 'acme', 'r', 'c', x'ff', 'h', NULL, 0)"
+    entry = "INSERT INTO aioc_approval_access (tenant, approval_id, who, action, at_ms) VALUES ('acme', 'a', 'w', 'x', 'soon')"
+    sqlite_case.sql(vote, id=new.approval_id)
+    sqlite_case.sql(intent)
+    sqlite_case.sql(entry)
+    with pytest.raises(ApprovalStoreError, match="stored column statement "):
+        store.get("acme", new.approval_id)
+    with pytest.raises(ApprovalStoreError, match="stored column tool_name "):
+        store.unfinished(None, 1)
+    with pytest.raises(ApprovalStoreError, match="stored column at_ms "):
+        store.access_log(None, None)
+
+
+def test_an_end_and_an_outcome_that_were_forged_are_errors_that_name_their_column(sqlite_case: SqlCase) -> None:
+    store, (used, intent), new = sqlite_case.store, consumed(sqlite_case.store), new_approval(run_id="run-2")
+    store.open(new, CAPS)
+    ending = "INSERT INTO aioc_approval_endings VALUES (:id, 'acme', 'r', 'h', 'revoked', 'p', NULL, 'soon')"
+    sqlite_case.sql(ending, id=new.approval_id)
+    sqlite_case.sql("INSERT INTO aioc_effect_ends VALUES (:id, 1, 'canary', 0)", id=intent.execution_id)
+    with pytest.raises(ApprovalStoreError, match="stored column ended_at_ms "):
+        store.get("acme", new.approval_id)
+    with pytest.raises(ApprovalStoreError, match="stored column outcome ") as caught:
+        store.get("acme", used.approval_id)
+    assert "canary" not in str(caught.value)
+
+
+def test_text_that_is_no_utf_8_is_an_error(sqlite_case: SqlCase) -> None:
+    new = new_approval()
+    sqlite_case.store.open(new, CAPS)
+    sqlite_case.sql("UPDATE aioc_approvals SET reason = CAST(x'ff' AS TEXT)")
+    with pytest.raises(ApprovalStoreError, match="OperationalError"):
+        sqlite_case.store.get("acme", new.approval_id)
+
+
+def test_a_long_list_has_the_votes_of_each(sql_case: SqlCase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aioc_opa.approvals.sql_requests._IDS_AT_ONCE", 2)
+    for number in range(5):
+        new = new_approval(call_id=str(number))
+        sql_case.store.open(new, CAPS)
+        for _ in range(number):
+            sql_case.store.vote("acme", new.approval_id, signed_vote(), lambda _: None)
+    assert [len(record.votes) for record in sql_case.store.find("acme", {ApprovalState.PENDING}, 9)] == [0, 1, 2, 3, 4]
 
 
 def test_an_open_row_whose_bindings_were_edited_is_not_shared(sql_case: SqlCase) -> None:

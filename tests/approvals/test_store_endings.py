@@ -1,0 +1,295 @@
+"""What has ended stays ended, and what was rejected stays rejected for its run: on every store, whoever edits rows."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from aioc_opa.approvals.records import PendingCaps
+from aioc_opa.core.approvals.states import OPEN, ApprovalEvent, ApprovalState
+from aioc_opa.errors import ApprovalStoreError
+from tests.approvals.store_cases import (
+    CAPS,
+    TERMS,
+    SqlCase,
+    approve,
+    approved,
+    consumed,
+    intent_for,
+    new_approval,
+    signed_vote,
+)
+from tests.approvals.treasury import CALL, Treasury
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aioc_opa.approvals.records import ApprovalRecord, NewApproval
+    from aioc_opa.approvals.store import ApprovalStore
+    from aioc_opa.engines.protocol import Engine
+    from tests.approvals.store_cases import StoreCase
+
+S, E = ApprovalState, ApprovalEvent
+
+
+def opened(store: ApprovalStore, call_id: str, **changes: str) -> NewApproval:
+    new = new_approval(call_id=call_id, **changes)
+    assert store.open(new, CAPS).kind == "opened"
+    return new
+
+
+def get(store: ApprovalStore, new: NewApproval) -> ApprovalRecord:
+    record = store.get(new.tenant, new.approval_id)
+    assert record is not None
+    return record
+
+
+def reject(store: ApprovalStore, new: NewApproval) -> None:
+    assert store.vote("acme", new.approval_id, signed_vote(), lambda _: E.REJECT).moved
+
+
+def consume(store: ApprovalStore, new: NewApproval) -> tuple[bool, ApprovalState | None]:
+    intent = intent_for(new)
+    store.intend(intent)
+    moved = store.consume(intent)
+    return moved.moved, moved.record and moved.record.state
+
+
+# --- a rejected hash, and the other requests of its run
+
+
+def test_a_rejection_is_one_of_every_open_request_of_its_hash_in_its_run(store: ApprovalStore) -> None:
+    first, pending, usable = (opened(store, name) for name in "123")
+    approve(store, usable)
+    others = [
+        opened(store, "4", run_id="run-2"), opened(store, "4", proposal_hash="d" * 64), opened(store, "4", tenant="globex")
+    ]  # fmt: skip
+    reject(store, first)
+    for new, votes in ((pending, 0), (usable, 1)):
+        record = get(store, new)
+        assert (record.state, len(record.votes), record.ended_by) == (S.REJECTED, votes, "votes")
+        assert record.end_reason == "the same call was rejected in this run"
+        assert record.ended_at_ms == get(store, first).ended_at_ms
+        for event in (E.APPROVE, E.REJECT, None):
+            moved = store.vote("acme", new.approval_id, signed_vote(), lambda _, event=event: event)
+            assert (moved.moved, moved.record) == (False, record)
+        for ending in (E.EXPIRE, E.DISMISS, E.REVOKE):
+            assert not store.end("acme", new.approval_id, ending, "p-lee", "why").moved
+        assert consume(store, new) == (False, S.REJECTED)
+        assert store.open(new_approval(call_id=new.bindings.call_id), CAPS).kind == "rejected"
+    assert [r.approval_id for r in store.find("acme", {S.REJECTED}, 9)] == [
+        new.approval_id for new in (first, pending, usable)
+    ]
+    assert {r.approval_id for r in store.find(None, OPEN, 9)} == {new.approval_id for new in others}
+    assert get(store, first).end_reason is None
+
+
+def test_what_was_rejected_with_another_is_no_longer_pending_under_a_cap(store: ApprovalStore) -> None:
+    first, _ = opened(store, "1"), opened(store, "2")
+    caps = PendingCaps(per_run=1, per_principal=1, per_tenant=1)
+    other = new_approval(call_id="3", proposal_hash="d" * 64)
+    assert store.open(other, caps).kind == "full"
+    reject(store, first)
+    assert store.open(other, caps).kind == "opened"
+
+
+def test_a_rejection_changes_nothing_about_what_was_over_before(case: StoreCase) -> None:
+    store = case.store
+    used, _ = consumed(store, call_id="1")
+    first, lapsed, dismissed = (opened(store, name) for name in "234")
+    store.end("acme", dismissed.approval_id, E.DISMISS, "p-lee", "why")
+    case.age(lapsed.approval_id, TERMS.ttl_seconds * 1000)
+    before = [get(store, new) for new in (used, lapsed, dismissed)]
+    reject(store, first)
+    assert [get(store, new) for new in (used, lapsed, dismissed)] == before
+    assert [record.state for record in before] == [S.CONSUMED, S.EXPIRED, S.DISMISSED]
+
+
+def test_retention_removes_the_arguments_of_what_was_rejected_with_another(store: ApprovalStore) -> None:
+    first, second = opened(store, "1"), opened(store, "2")
+    reject(store, first)
+    assert store.purge_payloads("acme", store.now_ms() + 1000) == 2
+    assert (get(store, second).state, get(store, second).payload) == (S.REJECTED, None)
+
+
+@pytest.mark.parametrize("step", ["consume", "vote", "open"])
+def test_no_step_gets_in_between_while_its_hash_is_being_rejected(store: ApprovalStore, step: str) -> None:
+    first, second = opened(store, "1"), opened(store, "2")
+    if step == "consume":
+        approve(store, second)
+    intent = intent_for(second)
+    store.intend(intent)
+    steps: dict[str, Callable[[], object]] = {
+        "consume": lambda: store.consume(intent).moved,
+        "vote": lambda: store.vote("acme", second.approval_id, signed_vote(), lambda _: E.APPROVE).moved,
+        "open": lambda: store.open(new_approval(call_id="3"), CAPS).kind == "opened",
+    }
+    did: list[object] = []
+    other = threading.Thread(target=lambda: did.append(steps[step]()))
+
+    def slowly(_: ApprovalRecord) -> ApprovalEvent:
+        other.start()
+        other.join(0.15)  # time enough to go first, if nothing kept it
+        return E.REJECT
+
+    assert store.vote("acme", first.approval_id, signed_vote(), slowly).moved
+    other.join()
+    assert did == [False]
+    assert store.find("acme", OPEN, 9) == []
+
+
+@pytest.mark.parametrize("column", ["run_id", "proposal_hash"])
+def test_a_rejection_is_not_hidden_by_editing_the_columns_it_is_found_by(sql_case: SqlCase, column: str) -> None:
+    store = sql_case.store
+    first, pending, usable = (opened(store, name) for name in "123")
+    approve(store, usable)
+    reject(store, first)
+    sql_case.sql(f"UPDATE aioc_approvals SET {column} = 'other'")  # noqa: S608 - our own names
+    assert (get(store, pending).state, get(store, usable).state) == (S.PENDING, S.APPROVED)
+    moved = store.vote("acme", pending.approval_id, signed_vote(), lambda _: E.APPROVE)
+    assert (moved.moved, moved.record and moved.record.state) == (False, S.REJECTED)
+    assert consume(store, usable) == (False, S.REJECTED)
+    assert store.open(new_approval(call_id="4"), CAPS).kind == "rejected"
+
+
+def test_an_intent_for_another_call_does_not_use_what_was_rejected(store: ApprovalStore) -> None:
+    first, usable = opened(store, "1"), opened(store, "2")
+    approve(store, usable)
+    reject(store, first)
+    crossed = intent_for(usable, run_id="run-9", proposal_hash="d" * 64)
+    store.intend(crossed)
+    assert not store.consume(crossed).moved
+    good = approved(store, call_id="3", run_id="run-3")
+    back = intent_for(good, run_id="run-1")
+    store.intend(back)
+    moved = store.consume(back)
+    assert (moved.moved, moved.record and moved.record.state) == (False, S.REJECTED)
+
+
+def test_one_call_is_rejected_once(sql_case: SqlCase) -> None:
+    store = sql_case.store
+    first, _ = opened(store, "1"), opened(store, "2")
+    reject(store, first)
+    values = "tenant, run_id, proposal_hash, 'rejected', 'votes', NULL, 0 FROM aioc_approvals WHERE call = '2'"
+    for verb in ("INSERT", "REPLACE") if store.name == "sqlite" else ("INSERT",):
+        with pytest.raises(ApprovalStoreError):
+            sql_case.sql(
+                f"{verb} INTO aioc_approval_endings SELECT approval_id, "  # noqa: S608 - our own names
+                + values.replace("call = '2'", "seq = (SELECT max(seq) FROM aioc_approvals)")
+            )
+
+
+# --- what has ended
+
+
+def end(store: ApprovalStore, new: NewApproval, how: str) -> None:
+    if how == "erased":
+        assert store.erase("acme", new.approval_id)
+    elif how == "rejected":
+        reject(store, new)
+    else:
+        event = {"revoked": E.REVOKE, "dismissed": E.DISMISS, "expired": E.EXPIRE}[how]
+        assert store.end("acme", new.approval_id, event, "p-lee", "why").moved
+
+
+ENDINGS = [("revoked", S.REVOKED), ("dismissed", S.DISMISSED), ("expired", S.EXPIRED), ("erased", S.DISMISSED)]
+
+
+@pytest.mark.parametrize("put_back", [S.APPROVED, S.PENDING])
+@pytest.mark.parametrize(("how", "state"), [*ENDINGS, ("rejected", S.REJECTED)])
+def test_a_row_put_back_while_its_end_stands_is_never_used(
+    case: StoreCase, how: str, state: ApprovalState, put_back: ApprovalState
+) -> None:
+    store = case.store
+    new = opened(store, "1") if how == "rejected" else approved(store, call_id="1")
+    end(store, new, how)
+    before = get(store, new)
+    case.put_back(new.approval_id, put_back)
+    assert get(store, new) == before
+    assert before.state is state
+    assert before.ended_at_ms is not None
+    assert consume(store, new) == (False, state)
+    assert not store.vote("acme", new.approval_id, signed_vote(), lambda _: E.APPROVE).moved
+    for event in (E.EXPIRE, E.DISMISS, E.REVOKE):
+        assert not store.end("acme", new.approval_id, event, "p-eve", "mine").moved
+    assert store.find("acme", OPEN, 9) == []
+    assert [r.approval_id for r in store.find("acme", {state}, 9)] == [new.approval_id]
+    assert get(store, new) == before
+    # It counts under no cap, and is not what the next request of the call gets.
+    caps = PendingCaps(per_run=1, per_principal=1, per_tenant=1)
+    again = store.open(new_approval(call_id="1"), caps).kind
+    assert again == ("rejected" if how == "rejected" else "opened")
+
+
+@pytest.mark.parametrize(("how", "state"), ENDINGS)
+def test_the_genuine_votes_of_an_ended_approval_yield_no_permit_when_its_row_is_put_back(
+    sql_case: SqlCase, treasury_engines: dict[str, Engine], how: str, state: ApprovalState
+) -> None:
+    treasury = Treasury(engine=treasury_engines["embedded"], store=sql_case.store)
+    guard = treasury.guard()
+    approval_id = treasury.held(guard)
+    treasury.vote(approval_id)
+    record = treasury.record(approval_id)
+    if how == "erased":
+        assert sql_case.store.erase("acme", approval_id)
+        sql_case.sql("UPDATE aioc_approvals SET payload = :payload", payload=record.payload)
+    else:
+        event = {"revoked": E.REVOKE, "dismissed": E.DISMISS, "expired": E.EXPIRE}[how]
+        assert sql_case.store.end("acme", approval_id, event, "p-tess", "why").moved
+    sql_case.put_back(approval_id, S.APPROVED)
+    assert treasury.record(approval_id).state is state
+    outcome = guard.authorize_resume(approval_id, principal=CALL["principal"], run_context=CALL["run_context"])
+    expected = {S.REVOKED: "approval_revoked", S.EXPIRED: "approval_expired", S.DISMISSED: "approval_unavailable"}
+    assert outcome.code == expected[state]  # type: ignore[union-attr] # a denial
+    assert treasury.effects == []
+
+
+def test_the_permit_of_an_approval_that_is_revoked_meanwhile_runs_nothing(
+    sql_case: SqlCase, treasury_engines: dict[str, Engine]
+) -> None:
+    treasury = Treasury(engine=treasury_engines["embedded"], store=sql_case.store)
+    guard = treasury.guard()
+    approval_id = treasury.held(guard)
+    treasury.vote(approval_id)
+    allowed = guard.authorize_resume(approval_id, principal=CALL["principal"], run_context=CALL["run_context"])
+    assert sql_case.store.end("acme", approval_id, E.REVOKE, "p-tess", "why").moved
+    sql_case.put_back(approval_id, S.APPROVED)
+    assert guard.execute(allowed.permit).code == "approval_revoked"  # type: ignore[union-attr] # an allowed one
+    assert treasury.effects == []
+
+
+def test_of_a_revocation_and_a_use_at_once_exactly_one_wins(store: ApprovalStore) -> None:
+    for number in range(6):
+        new = approved(store, call_id=str(number))
+        intent = intent_for(new)
+        store.intend(intent)
+        ready = threading.Barrier(4)
+        won: list[str] = []
+
+        def go(name: str, step: Callable[[], bool], ready: threading.Barrier = ready, won: list[str] = won) -> None:
+            ready.wait(30)
+            if step():
+                won.append(name)
+
+        def revoke(approval_id: str = new.approval_id) -> bool:
+            return store.end("acme", approval_id, E.REVOKE, "p-lee", "why").moved
+
+        def dismiss(approval_id: str = new.approval_id) -> bool:
+            return store.end("acme", approval_id, E.DISMISS, "p-lee", "why").moved
+
+        def use(intent: object = intent) -> bool:
+            return store.consume(intent).moved  # type: ignore[arg-type] # bound early, for this turn
+
+        other = replace(intent, execution_id="f" * 31 + str(number))
+        store.intend(other)
+        steps = [("revoked", revoke), ("dismissed", dismiss), ("consumed", use)]
+        threads = [threading.Thread(target=go, args=step) for step in steps]
+        threads.append(threading.Thread(target=go, args=("consumed", lambda other=other: store.consume(other).moved)))
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert won == [str(get(store, new).state)]
