@@ -24,6 +24,7 @@ from aioc_opa.guard_check import CheckReport, handoff_probe, judge_handoff_probe
 from aioc_opa.guard_core import Attempt
 from aioc_opa.guard_resume import ResumingCall, look_up
 from aioc_opa.guard_settings import GuardSettings, SettingsDict
+from aioc_opa.guard_telemetry import Watch
 from aioc_opa.guard_waiting import Waiting, waiting_of
 from aioc_opa.handoff_core import HandoffAttempt, begin_handoff, conclude_handoff
 from aioc_opa.holding import hold
@@ -166,9 +167,10 @@ class AsyncToolGuard(GuardBase):
         """
         request = CallRequest.of_handoff(to_agent_name, raw_payload, **options)
         attempt = begin_handoff(request, self._deadline(), self.settings)
-        if not isinstance(attempt, HandoffAttempt):
-            return attempt
-        return conclude_handoff(attempt, await self._ask(self.settings.handoff_path, attempt), self.settings)
+        if self.settings.telemetry is None:
+            return await self._handoff_decided(attempt)
+        with Watch(self.settings.telemetry, self.settings, attempt, "handoff") as watch:
+            return watch.seen(await self._handoff_decided(attempt))
 
     async def handoff(
         self, to_agent_name: str, raw_payload: str | dict[str, Any], **options: Unpack[HandoffOptions]
@@ -220,8 +222,23 @@ class AsyncToolGuard(GuardBase):
     def _deadline(self) -> Deadline:
         return Deadline.after(self.settings.deadline)
 
+    async def _handoff_decided(
+        self, attempt: HandoffAttempt | HandoffDenied
+    ) -> HandoffAllowed | HandoffDenied | HandoffSuspended:
+        if not isinstance(attempt, HandoffAttempt):
+            return attempt
+        return conclude_handoff(attempt, await self._ask(self.settings.handoff_path, attempt), self.settings)
+
     async def _decided(
         self, arrival: Arrival | Denied, resumption: ResumingCall | None = None
+    ) -> Allowed | Denied | Suspended:
+        if self.settings.telemetry is None:
+            return await self._settled(arrival, resumption)
+        with Watch(self.settings.telemetry, self.settings, arrival) as watch:
+            return watch.seen(await self._settled(arrival, resumption))
+
+    async def _settled(
+        self, arrival: Arrival | Denied, resumption: ResumingCall | None
     ) -> Allowed | Denied | Suspended:
         gate = self.settings.access
         if isinstance(arrival, Arrival) and gate is not None:

@@ -32,6 +32,7 @@ from aioc_opa.guard_check import CheckReport, handoff_probe, judge_handoff_probe
 from aioc_opa.guard_core import Attempt
 from aioc_opa.guard_resume import ResumingCall, look_up
 from aioc_opa.guard_settings import GuardSettings, SettingsDict
+from aioc_opa.guard_telemetry import Watch
 from aioc_opa.guard_waiting import Waiting, waiting_of
 from aioc_opa.handoff_core import HandoffAttempt, begin_handoff, conclude_handoff
 from aioc_opa.holding import hold
@@ -165,9 +166,10 @@ class ToolGuard(GuardBase):
         """
         request = CallRequest.of_handoff(to_agent_name, raw_payload, **options)
         attempt = begin_handoff(request, self._deadline(), self.settings)
-        if not isinstance(attempt, HandoffAttempt):
-            return attempt
-        return conclude_handoff(attempt, self._ask(self.settings.handoff_path, attempt), self.settings)
+        if self.settings.telemetry is None:
+            return self._handoff_decided(attempt)
+        with Watch(self.settings.telemetry, self.settings, attempt, "handoff") as watch:
+            return watch.seen(self._handoff_decided(attempt))
 
     def handoff(
         self, to_agent_name: str, raw_payload: str | dict[str, Any], **options: Unpack[HandoffOptions]
@@ -214,9 +216,22 @@ class ToolGuard(GuardBase):
     def _deadline(self) -> Deadline:
         return Deadline.after(self.settings.deadline)
 
+    def _handoff_decided(
+        self, attempt: HandoffAttempt | HandoffDenied
+    ) -> HandoffAllowed | HandoffDenied | HandoffSuspended:
+        if not isinstance(attempt, HandoffAttempt):
+            return attempt
+        return conclude_handoff(attempt, self._ask(self.settings.handoff_path, attempt), self.settings)
+
     def _decided(
         self, arrival: Arrival | Denied, resumption: ResumingCall | None = None
     ) -> Allowed | Denied | Suspended:
+        if self.settings.telemetry is None:
+            return self._settled(arrival, resumption)
+        with Watch(self.settings.telemetry, self.settings, arrival) as watch:
+            return watch.seen(self._settled(arrival, resumption))
+
+    def _settled(self, arrival: Arrival | Denied, resumption: ResumingCall | None) -> Allowed | Denied | Suspended:
         gate = self.settings.access
         if isinstance(arrival, Arrival) and gate is not None:
             arrival = self._admitted(gate, arrival)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from aioc_opa.approvals.store import ApprovalStore
     from aioc_opa.audit.trail import AuditTrail
     from aioc_opa.revision_gate import RevisionGate
+    from aioc_opa.telemetry.observer import DecisionObserver
 
 DEFAULT_DEADLINE_SECONDS: Final = 5.0
 """Seconds that one whole decision may take."""
@@ -46,6 +47,7 @@ class SettingsDict(TypedDict, total=False):
     effects: ApprovalStore | None
     audit: AuditTrail | None
     audit_codes: Collection[str]
+    telemetry: DecisionObserver | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,8 @@ class GuardSettings:
         approvals: keeps held calls and their votes; without it a held call is only proposed.
         effects: remembers which calls of tools marked ``once`` have run; the store of `approvals` where that is given.
         audit: gets an event of every decision and execution; in ``required`` mode nothing runs that it has not written.
-        audit_codes: the reason codes that the packs in force declare; others are written as ``undeclared``.
+        audit_codes: the reason codes that the packs in force declare; others are ``undeclared`` to audit and telemetry.
+        telemetry: watches decisions, such as an `OpenTelemetryObserver`; it can neither stop nor change one.
     """
 
     deadline: float = DEFAULT_DEADLINE_SECONDS
@@ -81,6 +84,7 @@ class GuardSettings:
     effects: ApprovalStore | None = None
     audit: AuditTrail | None = None
     audit_codes: Collection[str] = ()
+    telemetry: DecisionObserver | None = None
 
     def __post_init__(self) -> None:
         """Refuse settings that would fail open, or fail every call.
@@ -114,6 +118,7 @@ class GuardSettings:
             ("access", ("authorize", "authorize_async", "visible", "require_usable"), "AccessGate(…)"),
             ("approvals", ("open", "give_up", "store"), "ApprovalBroker(…)"),
             ("audit", ("record", "record_intent", "record_async"), "AuditTrail(…)"),
+            ("telemetry", ("began",), "OpenTelemetryObserver()"),
             ("effects", ("intend", "claim", "finish"), "open_store('calls.db')"),
         ):
             part = getattr(self, name)

@@ -37,6 +37,7 @@ MAY_IMPORT = {
     # An audit log has the approvals' signatures, key files and webhooks in common with them, and none of their stores.
     "audit": {"approvals", "audit", "core", "errors", "models", "storage"},
     "access": {"access", "core", "engines", "errors", "models", "storage"},
+    "telemetry": {"core", "errors", "telemetry"},
     "engines": {"core", "engines", "errors", "packs"},
     "packs": {"core", "errors", "models", "packs"},
 }
@@ -109,7 +110,9 @@ def test_every_module_and_public_name_says_what_it_is() -> None:
         assert ast.get_docstring(tree), path
 
 
-@pytest.mark.parametrize("module", ["regorus", "yaml", "trustme", "sqlalchemy", "psycopg", "cryptography"])
+@pytest.mark.parametrize(
+    "module", ["regorus", "yaml", "trustme", "sqlalchemy", "psycopg", "cryptography", "opentelemetry"]
+)
 def test_importing_the_package_loads_no_optional_dependency(module: str) -> None:
     code = f"import sys, aioc_opa; sys.exit({module!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -79,7 +79,7 @@ def request_bytes(head: bytes, authorization: bytes, body: bytes) -> bytes:
 
     Args:
         head: of `request_head`.
-        authorization: a whole header line with its CRLF, or nothing.
+        authorization: whole header lines with their CRLF, or nothing: authorization, trace context.
         body: the JSON text.
     """
     return b"%b%bContent-Length: %d\r\n\r\n%b" % (head, authorization, len(body), body)

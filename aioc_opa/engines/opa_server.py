@@ -26,6 +26,7 @@ from aioc_opa.engines.opa_server_settings import DEFAULT_MAX_CONNECTIONS, DEFAUL
 from aioc_opa.engines.pool import ConnectionPool
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from types import TracebackType
 
@@ -52,6 +53,8 @@ class OpaServerEngine:
         max_response_bytes: cap of a response's body.
         max_connections: connections, and with them questions in flight. OPA saturates at about four a core, and more
             only grow the tail.
+        traceparent: gives the W3C trace context of the decision, for OPA's own spans and decision log; such as
+            `telemetry.otel.current_traceparent`.
 
     Raises:
         EngineConfigurationError: one of these cannot work.
@@ -68,6 +71,7 @@ class OpaServerEngine:
         client_key_file: Path | str | None = None,
         max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
         max_connections: int = DEFAULT_MAX_CONNECTIONS,
+        traceparent: Callable[[], str | None] | None = None,
     ) -> None:
         self._settings: Final = OpaServerSettings.check(
             url,
@@ -78,6 +82,7 @@ class OpaServerEngine:
             client_key_file=client_key_file,
             max_response_bytes=max_response_bytes,
             max_connections=max_connections,
+            traceparent=traceparent,
         )
         self._resolver: Final = Resolver(self._settings.endpoint)
         self._pool: Final = ConnectionPool(max_connections)

@@ -18,6 +18,7 @@ from aioc_opa.engines.http_resolver import Resolver
 from aioc_opa.engines.opa_server_settings import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_RESPONSE_BYTES, OpaServerSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from types import TracebackType
 
@@ -43,6 +44,7 @@ class AsyncOpaServerEngine:
         client_key_file: Path | str | None = None,
         max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
         max_connections: int = DEFAULT_MAX_CONNECTIONS,
+        traceparent: Callable[[], str | None] | None = None,
     ) -> None:
         self._settings: Final = OpaServerSettings.check(
             url,
@@ -53,6 +55,7 @@ class AsyncOpaServerEngine:
             client_key_file=client_key_file,
             max_response_bytes=max_response_bytes,
             max_connections=max_connections,
+            traceparent=traceparent,
         )
         self._max_connections: Final = max_connections
         self._resolver: Final = Resolver(self._settings.endpoint)

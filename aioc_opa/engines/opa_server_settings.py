@@ -11,9 +11,11 @@ from aioc_opa.core.reasons import Reason
 from aioc_opa.engines.http_endpoint import Endpoint, TlsFiles, parse_endpoint
 from aioc_opa.engines.http_exchange import DeadlineError, HttpFaultError, request_bytes, request_head
 from aioc_opa.engines.http_token import Authorization, authorization
+from aioc_opa.engines.http_trace import trace_line
 from aioc_opa.errors import EngineConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from aioc_opa.engines.protocol import DecisionPath
@@ -33,12 +35,14 @@ class OpaServerSettings:
         authorization: gives the ``Authorization`` line.
         max_response_bytes: cap of a response's body.
         limits: of a response's JSON.
+        traceparent: gives the trace context of a question; None sends none.
     """
 
     endpoint: Endpoint
     authorization: Authorization
     max_response_bytes: int
     limits: JsonLimits
+    traceparent: Callable[[], str | None] | None = None
     _heads: dict[str, bytes] = field(default_factory=dict)
 
     @classmethod
@@ -53,6 +57,7 @@ class OpaServerSettings:
         client_key_file: Path | str | None,
         max_response_bytes: int,
         max_connections: int,
+        traceparent: Callable[[], str | None] | None = None,
     ) -> OpaServerSettings:
         """Check what a user gave.
 
@@ -68,6 +73,7 @@ class OpaServerSettings:
             authorization=authorization(token=token, token_file=token_file),
             max_response_bytes=max_response_bytes,
             limits=JsonLimits(max_bytes=max(max_response_bytes, 2)),
+            traceparent=traceparent,
         )
 
     def request(self, path: DecisionPath, body: bytes) -> bytes:
@@ -79,7 +85,10 @@ class OpaServerSettings:
         head = self._heads.get(path.text)
         if head is None:
             head = self._heads[path.text] = request_head(path=path.text, host=self.endpoint.host_header)
-        return request_bytes(head, self.authorization.line(), body)
+        lines = self.authorization.line()
+        if self.traceparent is not None:
+            lines += trace_line(self.traceparent)
+        return request_bytes(head, lines, body)
 
     def timed_out(self, error: DeadlineError) -> EngineFailureError:
         """The failure for a deadline that has passed."""
