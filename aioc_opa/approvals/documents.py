@@ -1,14 +1,18 @@
-"""Reading the JSON files that approvals trust: keys and people. Every refusal names the file and the place in it."""
+"""Reading the JSON files that approvals trust: keys and people. Every refusal names the file and the place in it.
+
+Whoever can write the file decides whose votes count, and whoever can write its folder can put another in its place
+(`rights`).
+"""
 
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import ValidationError
 
+from aioc_opa.approvals.rights import require_rights
 from aioc_opa.core.json_path import path_key
 from aioc_opa.core.limits import JsonLimits
 from aioc_opa.core.strict_json import StrictJsonError, decode
@@ -22,7 +26,6 @@ if TYPE_CHECKING:
 _Document = TypeVar("_Document", bound="WireModel")
 
 _LIMITS: Final = JsonLimits(max_bytes=64 * 1024 * 1024, max_depth=8, max_nodes=1_000_000)
-_OF_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
 def read_document(path: str | Path, model: type[_Document], *, private: bool = False) -> _Document:
@@ -61,23 +64,11 @@ def _read(path: Path, *, private: bool) -> bytes:
         if private and path.is_symlink():
             raise InputFileError(f"{path}: a symbolic link; name the file itself")
         with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - Path.open cannot take a descriptor
-            _require_rights(path, os.fstat(file.fileno()), private=private)
+            require_rights(path, os.fstat(file.fileno()), private=private)
             return file.read(_LIMITS.max_bytes + 1)
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         reason = error.strerror if isinstance(error, OSError) else None
         raise InputFileError(f"{path}: cannot be read: {reason or type(error).__name__}") from None
-
-
-def _require_rights(path: Path, found: os.stat_result, *, private: bool) -> None:
-    """Refuse what another user may have written or, for a private file, read."""
-    if not stat.S_ISREG(found.st_mode):
-        raise InputFileError(f"{path}: not a regular file")
-    if private and found.st_uid != os.geteuid():
-        raise InputFileError(f"{path}: belongs to another user; a private key must be a file of your own")
-    if private and found.st_mode & _OF_OTHERS:
-        raise InputFileError(f"{path}: others have rights to this private key: chmod 600 {path}")
-    if found.st_mode & stat.S_IWOTH:
-        raise InputFileError(f"{path}: everybody may write it, so it proves nothing: chmod o-w {path}")
 
 
 def _place(path: Iterable[str | int]) -> str:

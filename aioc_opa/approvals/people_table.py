@@ -108,7 +108,7 @@ class PeopleFile(PeopleTable):
     "services": […]}``
 
     Raises:
-        InputFileError: it cannot be read, everybody may write it, or it is something else; names the place.
+        InputFileError: it cannot be read, others may write or replace it, or it is something else; names the place.
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -95,7 +95,7 @@ class VoteKeys:
         ``{"keys": [{"keyId", "publicKey": base64, "authority": true}, {"keyId", "publicKey", "personId", "roles"}]}``
 
         Raises:
-            InputFileError: it cannot be read, everybody may write it, or it is something else; names the place.
+            InputFileError: it cannot be read, others may write or replace it, or it is something else; names the place.
         """
         document = read_document(path, _KeysDocument)
         try:

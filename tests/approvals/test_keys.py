@@ -7,11 +7,14 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from aioc_opa.approvals import rights
 from aioc_opa.approvals.keys import (
     AccountHolder,
     AuthorityHolder,
@@ -23,9 +26,6 @@ from aioc_opa.approvals.keys import (
     development_keys,
 )  # fmt: skip
 from aioc_opa.errors import ConfigurationError, InputFileError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ANN = AccountHolder("ann", "https://id.example", "00u1")
 PUBLIC = SigningKey(b"p" * 32, key_id="k", holder=AuthorityHolder()).public_key
@@ -233,9 +233,96 @@ def test_no_key_at_all_is_a_set_of_keys_by_which_nobody_votes(tmp_path: Path) ->
     assert len(VoteKeys.from_file(write(tmp_path / "keys.json", {"keys": []}))) == 0
 
 
-def test_public_keys_that_everybody_may_write_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputFileError, match="chmod o-w"):
-        VoteKeys.from_file(write(tmp_path / "keys.json", {"keys": []}, 0o646))
+@pytest.mark.parametrize("mode", [0o646, 0o664, 0o666, 0o620])
+def test_public_keys_that_others_may_write_are_refused(tmp_path: Path, mode: int) -> None:
+    path = write(tmp_path / "keys.json", {"keys": []}, mode)
+    with pytest.raises(InputFileError, match=f"chmod go-w {path}"):
+        VoteKeys.from_file(path)
+
+
+def of_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on everything here belongs to somebody who is neither this user nor root."""
+    me = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+    monkeypatch.setattr(rights, "_ROOT", me + 2)
+
+
+def test_public_keys_of_another_user_are_refused_and_roots_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "keys.json", {"keys": []}, 0o444)
+    of_another_user(monkeypatch)
+    with pytest.raises(InputFileError, match=r"belongs to another user.*chown"):
+        VoteKeys.from_file(path)
+    monkeypatch.setattr(rights, "_ROOT", path.stat().st_uid)
+    assert len(VoteKeys.from_file(path)) == 0
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o707])
+def test_public_keys_in_a_folder_that_others_may_write_are_refused_unless_it_is_sticky(
+    tmp_path: Path, mode: int
+) -> None:
+    folder = tmp_path / "open"
+    folder.mkdir()
+    path = write(folder / "keys.json", {"keys": []}, 0o644)
+    link = tmp_path / "link.json"
+    link.symlink_to(path)
+    folder.chmod(mode)
+    for name in (path, link):
+        with pytest.raises(InputFileError, match=f"others may write its folder.*chmod go-w {folder}"):
+            VoteKeys.from_file(name)
+    folder.chmod(mode | 0o1000)
+    for name in (path, link):
+        assert len(VoteKeys.from_file(name)) == 0
+
+
+def test_a_link_in_a_folder_that_others_may_write_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "open"
+    folder.mkdir()
+    (folder / "link.json").symlink_to(write(tmp_path / "keys.json", {"keys": []}, 0o644))
+    folder.chmod(0o777)
+    with pytest.raises(InputFileError, match="others may write its folder"):
+        VoteKeys.from_file(folder / "link.json")
+
+
+@pytest.mark.parametrize("foreign", ["link", "folder"])
+def test_a_link_or_a_folder_of_another_user_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, foreign: str
+) -> None:
+    write(tmp_path / "keys.json", {"keys": []}, 0o644)
+    link = tmp_path / "link.json"
+    link.symlink_to(tmp_path / "keys.json")
+    method = "lstat" if foreign == "link" else "stat"
+    real = getattr(Path, method)
+    of_whom = link if foreign == "link" else tmp_path
+
+    def owned(self: Path, **options: Any) -> os.stat_result:
+        found = real(self, **options)
+        return os.stat_result((*found[:4], os.geteuid() + 1, *found[5:])) if self == of_whom else found
+
+    monkeypatch.setattr(Path, method, owned)
+    with pytest.raises(InputFileError, match="belongs to another user"):
+        VoteKeys.from_file(link)
+
+
+@pytest.mark.parametrize(("mode", "read_only"), [(0o1777, False), (0o777, True)], ids=["Secret", "ConfigMap"])
+def test_keys_in_a_mounted_volume_of_kubernetes_are_usable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, *, read_only: bool
+) -> None:
+    """keys.json → ..data/keys.json, ..data → ..2026_12_01/: links of root, in a folder that is open to everybody."""
+    volume = tmp_path / "volume"
+    (volume / "..2026_12_01").mkdir(parents=True)
+    write(volume / "..2026_12_01" / "keys.json", {"keys": []}, 0o644)
+    (volume / "..data").symlink_to("..2026_12_01")
+    (volume / "keys.json").symlink_to("..data/keys.json")
+    volume.chmod(mode)
+    if read_only:
+        with pytest.raises(InputFileError, match="others may write its folder"):
+            VoteKeys.from_file(volume / "keys.json")
+        real = os.statvfs
+        flags = SimpleNamespace(f_flag=real(volume).f_flag | os.ST_RDONLY)
+        monkeypatch.setattr(os, "statvfs", lambda folder: flags)
+    assert len(VoteKeys.from_file(volume / "keys.json")) == 0
 
 
 def public(**changes: Any) -> dict[str, Any]:

@@ -194,10 +194,15 @@ def test_a_malformed_file_is_refused_at_its_place(tmp_path: Path, content: str, 
     assert "finance" not in str(refused.value)
 
 
-def test_a_directory_that_everybody_may_write_is_refused(tmp_path: Path) -> None:
+def test_a_directory_that_others_may_write_or_replace_is_refused(tmp_path: Path) -> None:
     path = people_file(tmp_path, [ANN])
-    path.chmod(0o646)
-    with pytest.raises(InputFileError, match="chmod o-w"):
+    for mode in (0o646, 0o664):
+        path.chmod(mode)
+        with pytest.raises(InputFileError, match="chmod go-w"):
+            PeopleFile(path)
+    path.chmod(0o644)
+    tmp_path.chmod(0o777)
+    with pytest.raises(InputFileError, match="others may write its folder"):
         PeopleFile(path)
 
 
