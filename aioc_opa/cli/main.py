@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 
-from aioc_opa.cli import approvals, audit, authorize, doctor, hash_call, lint, new, replay, routes, schema, serve
+from aioc_opa.cli import (
+    approvals,
+    audit,
+    authorize,
+    bundle,
+    doctor,
+    hash_call,
+    lint,
+    new,
+    replay,
+    routes,
+    schema,
+    serve,
+)
 from aioc_opa.cli.app import add, make_app
 from aioc_opa.cli.exit_status import ExitStatus
 from aioc_opa.cli.terminal import say, warn
@@ -49,6 +62,7 @@ app.add_typer(schema.app, name="schema")
 app.add_typer(new.app, name="new")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(audit.app, name="audit")
+app.add_typer(bundle.app, name="bundle")
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -25,6 +25,7 @@ from aioc_opa.errors import EngineConfigurationError, PolicyLoadError
 from aioc_opa.packs.bundle_archive import archive_members
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from aioc_opa.engines.opa_binary import OpaBinary
@@ -71,15 +72,42 @@ def verified_copy(bundle: Path, verification: BundleVerification, *, binary: Opa
     Raises:
         PolicyLoadError: it cannot be read, or is not signed as `verification` wants.
     """
+    copy = plain_copy(bundle, into=into)
+    verify_copies({copy: bundle}, verification, binary=binary)
+    return copy
+
+
+def plain_copy(bundle: Path, *, into: Path, name: str = "verified.tar.gz") -> Path:
+    """Write a plain archive of the signed `bundle`, not yet verified, to `name` in the folder `into`.
+
+    Raises:
+        PolicyLoadError: it cannot be read, or has no signature.
+    """
     files = _read(bundle)
     if ".signatures.json" not in files:
         raise PolicyLoadError(f"{bundle}: is not signed (it has no .signatures.json)")
-    copy = into / "verified.tar.gz"
+    copy = into / name
     with tarfile.open(copy, "w:gz", format=tarfile.PAX_FORMAT) as archive:
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
+        for path, content in files.items():
+            member = tarfile.TarInfo(path)
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
+    return copy
+
+
+def verify_copies(copies: Mapping[Path, Path], verification: BundleVerification, *, binary: OpaBinary) -> None:
+    """Let OPA verify plain copies of bundles that make one policy together: it compiles what it verifies.
+
+    Args:
+        copies: each copy, all in one folder, with the bundle that it is of.
+        verification: what every signature must satisfy.
+        binary: the `opa`.
+
+    Raises:
+        PolicyLoadError: a signature does not hold, or OPA refuses the policy.
+    """
+    names = ", ".join(str(bundle) for bundle in copies.values())
+    folder = next(iter(copies)).parent
     command = [
         str(binary.path),
         "build",
@@ -88,24 +116,25 @@ def verified_copy(bundle: Path, verification: BundleVerification, *, binary: Opa
         *([f"--scope={verification.scope}"] if verification.scope else []),
         "--output=/dev/null",
         "--bundle",
-        copy.name,
+        *(copy.name for copy in copies),
     ]
     try:
         done = subprocess.run(  # noqa: S603 - a checked binary, no shell, and words that were checked above
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            cwd=into,
+            cwd=folder,
             env={},
             timeout=_VERIFY_SECONDS,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
-        raise PolicyLoadError(f"{bundle}: the signature could not be verified: {problem}") from None
+        raise PolicyLoadError(f"{names}: the signature could not be verified: {problem}") from None
     if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip().replace(copy.name, bundle.name)
-        raise PolicyLoadError(f"{bundle}: OPA does not accept the bundle or its signature: {said}")
-    return copy
+        said = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
+        for copy, bundle in copies.items():
+            said = said.replace(copy.name, bundle.name)
+        raise PolicyLoadError(f"{names}: OPA does not accept the bundle or its signature: {said}")
 
 
 def _read(bundle: Path) -> dict[str, bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from aioc_opa.errors import PolicyLoadError
@@ -24,10 +24,12 @@ class BundleManifest:
     Attributes:
         revision: the publisher's name for this version; empty when there is none.
         roots: prefixes of ``data`` that the bundle owns; None means all.
+        metadata: what its publisher added.
     """
 
     revision: str = ""
     roots: tuple[str, ...] | None = None
+    metadata: JsonObject = field(default_factory=dict)
 
     def check_roots(self, source: str, packages: Mapping[str, tuple[str, ...]], data: JsonObject) -> None:
         """Refuse modules and data outside `roots`, as OPA does when it activates a bundle.
@@ -67,7 +69,10 @@ def read_bundle_manifest(source: str, content: bytes | None) -> BundleManifest:
     revision = document.get("revision", "")
     if not isinstance(revision, str) or len(revision) > _MAX_REVISION:
         raise PolicyLoadError(f"{source}: .manifest: revision must be a string of at most {_MAX_REVISION} characters")
-    return BundleManifest(revision, _roots(source, document.get("roots")))
+    metadata = document.get("metadata", {})
+    if not isinstance(metadata, dict):
+        raise PolicyLoadError(f"{source}: .manifest: metadata must be an object")
+    return BundleManifest(revision, _roots(source, document.get("roots")), metadata)
 
 
 def _roots(source: str, roots: JsonValue) -> tuple[str, ...] | None:

@@ -16,6 +16,9 @@ PACKS: Final = "packs"
 
 _LIBRARY_RULES: Final = frozenset({"lib", "tool_policy", "tool_access", "handoff_policy", "routes", "access_rules"})
 _LIBRARY_DATA: Final = frozenset({"lib", "owners", "handoffs", "access", "access_rules"})
+LIBRARY_PLACES: Final = _LIBRARY_RULES | _LIBRARY_DATA
+"""Every place below ``aioc`` but the packs."""
+
 _PACK_DEPTH: Final = 3  # aioc / packs / <pack>
 
 

@@ -23,6 +23,8 @@ MAX_DATA_BYTES: Final = 128 * 1024 * 1024
 
 SIGNATURES: Final = ".signatures.json"
 MANIFEST: Final = ".manifest"
+DELTA: Final = "patch.json"
+"""At the top of a bundle it makes it a delta: changes to data that no signature covers, to whatever is there."""
 
 # Written by version control, editors and linters, or by Kubernetes (`..data`): never policy.
 _SKIPPED_FOLDERS: Final = frozenset({".git", ".regal", ".github", ".vscode", ".idea", ".venv", "node_modules"})
@@ -44,6 +46,10 @@ class _Intake:
             raise PolicyLoadError(f"{self.source}: {path}: YAML data is refused; write it as data.json")
         if lower.endswith((".wasm",)) or (name == "plan.json" and not folder):
             raise PolicyLoadError(f"{self.source}: {path}: compiled policy is refused; ship Rego source")
+        if path == DELTA:
+            raise PolicyLoadError(
+                f"{self.source}: {path}: a delta bundle is refused: it is unsigned; ship a whole bundle"
+            )
         if name in {MANIFEST, SIGNATURES}:
             if folder:
                 raise PolicyLoadError(f"{self.source}: {path}: belongs at the top of a bundle, not in a folder of it")

@@ -50,6 +50,11 @@ def _called(module: Module, library: tuple[str, ...], functions: frozenset[str])
     return frozenset(f"{name}.{function}" for name in [*names, ".".join(library)] for function in functions)
 
 
+def verdict_maker_names(policy: LintedPolicy, manifest: PackManifest, module: Module) -> frozenset[str]:
+    """Names under which `module` makes verdicts: the constructors, and functions of its package that end in one."""
+    return _Origins.of(policy, manifest).makers(module)
+
+
 def verdict_computed(policy: LintedPolicy, manifest: PackManifest) -> Iterator[Finding]:
     """What constructors are given, and what enters a verdict set, is constant or comes from declared, required data.
 

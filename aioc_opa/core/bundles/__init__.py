@@ -1,0 +1,1 @@
+"""Bundles, the pure part: revisions, what a digest covers, roots."""
