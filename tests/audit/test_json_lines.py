@@ -11,6 +11,7 @@ import pytest
 
 from aioc_opa.audit import json_lines
 from aioc_opa.audit.json_lines import JsonLinesSink
+from aioc_opa.audit.sink import SinkError
 from aioc_opa.errors import AuditLogError, AuditUnavailableError, ConfigurationError
 from tests.audit.logs import KEY, OTHER_KEY, codes, event, files_of, trail, verified, written
 
@@ -190,3 +191,50 @@ def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(json_lines, "refused_file_system", lambda _: "nfs4")
     with pytest.raises(AuditLogError, match="nfs4"):
         trail(tmp_path / "log")
+
+
+def test_a_last_record_that_lacks_only_its_lines_end_is_kept(tmp_path: Path) -> None:
+    """Also the very first one, and one that repairs."""
+    for count in (0, 3):
+        folder = tmp_path / f"log{count}"
+        if count:
+            written(folder, count=count, segment_bytes=10**6)
+            path = folder / "one.00000001.jsonl"
+            path.write_bytes(path.read_bytes() + b'{"at')
+            written(folder, count=1, segment_bytes=10**6)
+        else:
+            written(folder, count=1, segment_bytes=10**6)
+            path = folder / "one.00000001.jsonl"
+        lines = path.read_bytes().splitlines(keepends=True)
+        kept = [index for index, line in enumerate(lines) if b"torn_repaired" in line] or [0]
+        path.write_bytes(b"".join(lines[: kept[0] + 1])[:-1])
+        (folder / "one.head").unlink()
+        before = path.read_bytes()
+        written(folder, count=2, segment_bytes=10**6)
+        assert path.read_bytes().startswith(before + b"\n")
+        report = verified(folder)
+        assert report.sound
+        assert report.writers[0].repaired == bool(count)
+
+
+def test_a_whole_record_that_does_not_follow_is_torn_bytes_and_never_kept(tmp_path: Path) -> None:
+    written(tmp_path / "log", count=3, segment_bytes=10**6)
+    path = tmp_path / "log" / "one.00000001.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    for index in (0, 1):
+        path.write_bytes(b"".join(lines) + lines[index][:-1])
+        with trail(tmp_path / "log", segment_bytes=10**6) as opened:
+            opened.record_intent(event())
+        assert codes(verified(tmp_path / "log")) == []
+        assert verified(tmp_path / "log").writers[0].repaired == 1
+        for path_ in (path, tmp_path / "log" / "one.head"):
+            path_.unlink()
+        path.write_bytes(b"".join(lines))
+
+
+def test_a_sink_that_was_closed_or_never_opened_writes_nothing(tmp_path: Path) -> None:
+    sink = JsonLinesSink(tmp_path / "log")
+    with pytest.raises(SinkError):
+        sink.append([])
+    sink.close()
+    assert not (tmp_path / "log").exists()
