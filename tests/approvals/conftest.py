@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
 
 from aioc_opa import EmbeddedEngine, LocalOpaEngine
@@ -14,20 +15,52 @@ from aioc_opa.storage.database import Database
 from tests.approvals.desk import Desk, write_desk_policy
 from tests.approvals.store_cases import MemoryCase, SqlCase
 from tests.approvals.treasury import Treasury
+from tests.postgres import own_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from aioc_opa.approvals.store import ApprovalStore
     from aioc_opa.engines.protocol import Engine
     from tests.approvals.store_cases import StoreCase
 
+_TABLES = (
+    "aioc_approval_access", "aioc_call_claims", "aioc_effect_ends", "aioc_approval_consumptions",
+    "aioc_approval_endings", "aioc_approval_votes", "aioc_effect_intents", "aioc_approvals",
+)  # fmt: skip
+"""Those that refer to others first."""
+
 
 def _sql_target(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if kind == "sqlite":
         return str(tmp_path / "approvals.db")
     return str(request.getfixturevalue("postgres_schema_url"))
+
+
+@pytest.fixture(scope="session")
+def emptied_approvals(postgres_url: str) -> Iterator[Callable[[], str]]:
+    """Gives the address of one schema with the tables of approvals, emptied: making them takes longer than most tests."""
+    with own_schema(postgres_url) as url, psycopg.connect(url, autocommit=True) as owner:
+        SqlApprovalStore(Database.open(url)).close()
+        owner.execute("SET lock_timeout = '10s'")
+
+        def emptied() -> str:
+            with owner.transaction():
+                for table in _TABLES:
+                    owner.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+                    owner.execute(f"DELETE FROM {table}")  # noqa: S608 - our own names
+                    owner.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+            return url
+
+        yield emptied
+
+
+def _case_target(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if kind == "sqlite":
+        return str(tmp_path / "approvals.db")
+    emptied: Callable[[], str] = request.getfixturevalue("emptied_approvals")
+    return emptied()
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
@@ -37,7 +70,7 @@ def case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreCase]:
         with closing(MemoryApprovalStore()) as memory:
             yield MemoryCase(memory)
     else:
-        target = _sql_target(request.param, request, tmp_path)
+        target = _case_target(request.param, request, tmp_path)
         with closing(SqlApprovalStore(Database.open(target))) as store:
             yield SqlCase(store, target)
 
@@ -54,11 +87,12 @@ def sql_target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return _sql_target(request.param, request, tmp_path)
 
 
-@pytest.fixture
-def sql_case(sql_target: str) -> Iterator[SqlCase]:
-    """Each store in SQL."""
-    with closing(SqlApprovalStore(Database.open(sql_target))) as store:
-        yield SqlCase(store, sql_target)
+@pytest.fixture(params=["sqlite", "postgresql"])
+def sql_case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlCase]:
+    """Each store in SQL; what a test does to its tables, other than to their rows, it undoes."""
+    target = _case_target(request.param, request, tmp_path)
+    with closing(SqlApprovalStore(Database.open(target))) as store:
+        yield SqlCase(store, target)
 
 
 @pytest.fixture(scope="session")

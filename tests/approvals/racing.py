@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from aioc_opa.approvals.records import PendingCaps
 from aioc_opa.approvals.stores import open_store
+from aioc_opa.core.approvals.states import ApprovalEvent
 from tests.approvals.store_cases import CAPS, approved, intent_for, new_approval
 from tests.postgres import running_postgres
 
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from aioc_opa.approvals.records import NewApproval
     from aioc_opa.approvals.store import ApprovalStore
 
-# A new interpreter for each: nothing is inherited, as between services.
-_SPAWN = multiprocessing.get_context("spawn")
+# Each is forked from a fresh interpreter that has opened nothing, so they share as little as services do.
+_SPAWN = multiprocessing.get_context("forkserver")
+_SPAWN.set_forkserver_preload(["tests.approvals.store_cases", "tests.postgres"])
 _BARRIER_SECONDS = 60.0
 
 
@@ -72,6 +74,14 @@ def races(target: str, count: int, processes: int = 2) -> Races:
         total.claimed.update(claimed)
         total.errors += errors
     return total
+
+
+def used_or_revoked(target: str, count: int) -> tuple[list[str], list[str]]:
+    """Let one process use and another revoke `count` approvals; the ids that the one and the other got."""
+    with closing(open_store(target)) as store:
+        prepared = [_prepared(store, number) for number in range(count)]
+    used, revoked = sorted(_in_processes(_use_or_revoke, 2, target, json.dumps(prepared)))
+    return used[1], revoked[1]
 
 
 def opened_under_cap(target: str, cap: int, processes: int, each: int) -> int:
@@ -145,6 +155,23 @@ def _race(barrier: Any, _number: int, target: str, prepared: str) -> tuple[list[
     return consumed, claimed, errors
 
 
+def _use_or_revoke(barrier: Any, number: int, target: str, prepared: str) -> tuple[int, list[str]]:
+    got = []
+    with closing(open_store(target)) as store:
+        store.now_ms()
+        barrier.wait(_BARRIER_SECONDS)
+        for one in json.loads(prepared):
+            intent = intent_for(new_approval(run_id=one["run_id"]), approval_id=one["approval_id"])
+            store.intend(intent)  # by both: so they take as long
+            if number == 0:
+                moved = store.consume(intent).moved
+            else:
+                moved = store.end("acme", one["approval_id"], ApprovalEvent.REVOKE, "p-lee", "why").moved
+            if moved:
+                got.append(one["approval_id"])
+    return number, got
+
+
 def _open_many(barrier: Any, number: int, target: str, cap: int, each: int) -> int:
     news: list[NewApproval] = [new_approval(call_id=f"{number}-{index}") for index in range(each)]
     caps = PendingCaps(per_run=cap, per_principal=CAPS.per_principal, per_tenant=CAPS.per_tenant)
@@ -173,7 +200,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as running:
         target = str(Path(folder) / "races.db") if kind == "sqlite" else running.enter_context(running_postgres())
         found = races(target, int(count), int(rest[0]) if rest else 2).violations(int(count))
-    sys.stdout.write(f"{count} races for approvals and {count} for calls: {len(found)} violations\n")
+        used, revoked = used_or_revoked(target, int(count))
+        if sorted([*used, *revoked]) != sorted({*used, *revoked}) or len(used) + len(revoked) != int(count):
+            found.append(f"{len(used)} used and {len(revoked)} revoked of {count}")
+    sys.stdout.write(f"{count} races each for approvals, for calls and against a revocation: {len(found)} violations\n")
     sys.stdout.writelines(f"  {line}\n" for line in found[:20])
     sys.exit(bool(found))
 

@@ -6,12 +6,17 @@ import threading
 from contextlib import closing
 
 from aioc_opa.approvals.stores import open_store
-from tests.approvals.racing import opened_of_one_call, opened_under_cap, races
+from tests.approvals.racing import opened_of_one_call, opened_under_cap, races, used_or_revoked
 from tests.approvals.store_cases import SqlCase, approved, intent_for
 
 
 def test_of_processes_racing_for_a_grant_or_a_call_exactly_one_wins(sql_target: str) -> None:
-    assert races(sql_target, count=40, processes=2).violations(40) == []
+    assert races(sql_target, count=20, processes=2).violations(20) == []
+
+
+def test_of_a_use_and_a_revocation_by_two_processes_exactly_one_wins(sql_target: str) -> None:
+    used, revoked = used_or_revoked(sql_target, count=10)
+    assert len(used) + len(revoked) == len({*used, *revoked}) == 10
 
 
 def test_caps_hold_when_processes_open_at_once(sql_target: str) -> None:
@@ -24,7 +29,7 @@ def test_equal_calls_of_two_processes_share_one_request(sql_target: str) -> None
 
 def test_of_threads_on_one_store_exactly_one_wins(sql_case: SqlCase) -> None:
     store = sql_case.store
-    for number in range(5):
+    for number in range(3):
         new = approved(store, call_id=str(number))
         won: list[bool] = []
 

@@ -75,10 +75,12 @@ def test_an_approval_with_votes_cannot_be_deleted(sql_case: SqlCase) -> None:
         sql_case.sql("DELETE FROM aioc_approvals")
 
 
-def test_a_schema_that_is_newer_than_the_code_is_refused(sql_case: SqlCase) -> None:
-    sql_case.sql("UPDATE aioc_schema_versions SET version = version + 1")
+def test_a_schema_that_is_newer_than_the_code_is_refused(sql_target: str) -> None:
+    with closing(open_store(sql_target)) as store:
+        case = SqlCase(store, sql_target)  # type: ignore[arg-type] # it is one in SQL
+        case.sql("UPDATE aioc_schema_versions SET version = version + 1")
     with pytest.raises(ApprovalStoreError, match="version 2 and this release knows 1"):
-        open_store(sql_case.target)
+        open_store(sql_target)
 
 
 def test_another_process_reads_what_one_has_written(sql_case: SqlCase) -> None:
