@@ -23,6 +23,7 @@ MEANING: Final = {
     "unknown_key": "a key that is not among the given ones",
     "bad_signature": "the signature is not of this checkpoint",
     "anchor_mismatch": "the anchor knows another record at this place",
+    "head_mismatch": "the head file knows another record at this place",
     "truncated": "the log ends before a record that is known to have been there",
     "missing_writer": "there is no log of this writer",
     "head_unreadable": "the head file is not what was written",

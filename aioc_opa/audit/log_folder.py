@@ -90,6 +90,8 @@ def read_tail(folder: Path, writer: str) -> LogTail:
     content, size = _end_of(segment_path(folder, writer, last))
     whole, end, piece = content.rpartition(b"\n")
     line = whole.rpartition(b"\n")[2]
+    if not end and size > len(content):
+        raise AuditLogError(f"audit log of {writer!r}: segment {last} ends with too many bytes that are no record")
     if not end and len(segments) > 1:  # nothing whole is in the last file yet
         before, _ = _end_of(segment_path(folder, writer, segments[-2]))
         line, end = before.removesuffix(b"\n").rpartition(b"\n")[2], before[-1:]

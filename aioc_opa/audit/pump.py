@@ -12,6 +12,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from aioc_opa.audit.sink import SinkError
+from aioc_opa.errors import AuditLogError
+
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
@@ -178,16 +181,25 @@ class Pump:
             self._shielded_checkpoint()
             return
         # Who has given up waiting has been told that there is no such record.
-        items = [item for item in items if item.done is None or item.done.set_running_or_notify_cancel()]
+        taken = [item for item in items if item.done is None or item.done.set_running_or_notify_cancel()]
+        if taken:
+            self._write_taken(taken)
+
+    def _write_taken(self, items: list[Item]) -> None:
         with self._changed:
             untold = self._untold
-        contents: list[JsonObject] = [{"type": "events_dropped", "count": untold}] if untold else []
-        contents += [_content(item.event) for item in items]
         try:
-            if contents:
-                self._writer.append(contents)
-        except Exception as error:  # noqa: BLE001 - the thread serves the next ones; nobody may see its text
+            contents: list[JsonObject] = [{"type": "events_dropped", "count": untold}] if untold else []
+            contents += [_content(item.event) for item in items]
+            self._writer.append(contents)
+        except (SinkError, AuditLogError) as error:
             self._failed(error, items)
+            return
+        except BaseException as error:  # noqa: BLE001 - the thread serves the next ones, whatever this was
+            if len(items) == 1:
+                self._failed(error, items)
+            for item in items if len(items) > 1 else ():  # one of them is no event: the others are
+                self._write_taken([item])
             return
         with self._changed:
             self._written += len(items)
@@ -200,7 +212,7 @@ class Pump:
             if item.done is not None:
                 item.done.set_result(None)
 
-    def _failed(self, error: Exception, items: list[Item]) -> None:
+    def _failed(self, error: BaseException, items: list[Item]) -> None:
         _log.critical("audit: %d events are not known to be durable: %s", len(items), type(error).__name__)
         with self._changed:
             self._failures += 1
@@ -214,7 +226,7 @@ class Pump:
         failed = False
         try:
             self._writer.checkpoint()
-        except Exception as error:  # noqa: BLE001 - as above
+        except BaseException as error:  # noqa: BLE001 - as above
             _log.critical("audit: a checkpoint is not known to be durable: %s", type(error).__name__)
             failed = True
         with self._changed:

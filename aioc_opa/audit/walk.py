@@ -172,7 +172,7 @@ class Walk:
                 self._find("anchor_mismatch", record.sequence, line)
         noted = self._acknowledged
         if noted is not None and in_place and noted[0] == record.sequence and noted[1] != record.hash:
-            self._find("anchor_mismatch", record.sequence, line)
+            self._find("head_mismatch", record.sequence, line)
 
     def _check(self, record: AuditRecord, content: Checkpoint, line: Line) -> None:
         key = self._keys.get(content.key_id)

@@ -238,3 +238,21 @@ def test_a_sink_that_was_closed_or_never_opened_writes_nothing(tmp_path: Path) -
         sink.append([])
     sink.close()
     assert not (tmp_path / "log").exists()
+
+
+def test_more_bytes_than_a_torn_write_can_leave_are_not_gone_on_with(tmp_path: Path) -> None:
+    written(tmp_path / "log", count=1, segment_bytes=10**7)
+    with (tmp_path / "log" / "one.00000001.jsonl").open("ab") as file:
+        file.write(bytes(3 * 1024 * 1024))
+    (tmp_path / "log" / "one.head").unlink()
+    with pytest.raises(AuditLogError, match="too many bytes"):
+        trail(tmp_path / "log")
+
+
+def test_a_head_file_that_knows_another_record_is_found(tmp_path: Path) -> None:
+    written(tmp_path / "log", count=1)
+    head = tmp_path / "log" / "one.head"
+    head.write_bytes(head.read_bytes()[:21] + b"0" * 64 + b"\n")
+    assert codes(verified(tmp_path / "log")) == ["head_mismatch"]
+    with pytest.raises(AuditLogError, match="was acknowledged"):
+        trail(tmp_path / "log")

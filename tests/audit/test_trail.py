@@ -15,6 +15,7 @@ from aioc_opa.audit.sink import Resumed, SinkError
 from aioc_opa.audit.sources import FolderSource
 from aioc_opa.audit.trail import AuditTrail
 from aioc_opa.errors import AuditUnavailableError, ConfigurationError
+from aioc_opa.models.audit_event import AuditEvent
 from aioc_opa.models.audit_record import EventContent, EventsDropped
 from tests.audit.logs import KEY, event, trail, verified
 
@@ -268,3 +269,33 @@ def test_checkpoints_follow_by_number_and_by_time() -> None:
 def test_what_cannot_work_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         AuditTrail(Script(), **{"writer": "one", "key": KEY, **wrong})
+
+
+def test_an_event_that_is_none_takes_no_other_with_it(caplog: pytest.LogCaptureFixture) -> None:
+    sink = Script()
+    broken = AuditEvent.model_construct(kind="access", at=object())
+    with scripted(sink, mode="best_effort") as opened:
+        for one in (event(1), broken, event(2)):
+            opened.record(one)
+        assert opened.flush(20)
+    assert opened.counts.written == 2
+    assert opened.counts.dropped == 1
+    assert "not known to be durable" in caplog.text
+
+
+def test_the_thread_outlives_whatever_a_sink_raises() -> None:
+    class Exits(Script):
+        def append(self, records: Sequence[Sealed]) -> None:
+            if self.fails:
+                raise SystemExit
+            super().append(records)
+
+    sink = Exits()
+    with scripted(sink, checkpoint_seconds=1000) as opened:
+        opened.record_intent(event(1))
+        sink.fails = True
+        with pytest.raises(AuditUnavailableError):
+            opened.record_intent(event(2))
+        assert not opened.flush(0.05)  # nor can a checkpoint be written
+        sink.fails = False
+        opened.record_intent(event(3))
