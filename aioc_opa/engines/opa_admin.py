@@ -118,6 +118,28 @@ class OpaAdmin:
             raise EngineConfigurationError(f"{self._where}: the status document is not what OPA's is")
         return result
 
+    def policy_ids(self) -> tuple[str, ...]:
+        """The ids of all modules that the server has: those of a bundle begin with the bundle's name and ``/``.
+
+        OPA sends every module whole, and its syntax tree: with a large policy that is much.
+
+        Raises:
+            EngineConfigurationError: they cannot be had; OPA's own authorization may refuse it.
+        """
+        answer = self._ask("the list of policies", self._list_policies)
+        found = answer.get("result") if type(answer) is dict else None
+        listed = found if type(found) is list else [None]
+        ids = [policy["id"] for policy in listed if type(policy) is dict and type(policy.get("id")) is str]
+        if len(ids) != len(listed):
+            raise EngineConfigurationError(f"{self._where}: the list of policies is not what OPA's is")
+        return tuple(ids)
+
+    def _list_policies(self) -> Any:
+        # The client's own asks for /v1/policies/, which OPA redirects.
+        response = self._session.get(f"{self._client.root_url}/policies", timeout=self._client.timeout)
+        response.raise_for_status()
+        return response.json()
+
     def put_policy(self, policy_id: str, rego: str) -> None:
         """Upload one module, as it is.
 
