@@ -7,6 +7,7 @@ import json
 import os
 import select
 import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +15,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SECONDS = 60
+
+# The protocol's descriptors are 3 and 4; they are put there in a process of its own, without preexec_fn beside threads.
+_LAUNCH = """
+import fcntl, os, sys
+ours = [fcntl.fcntl(int(number), fcntl.F_DUPFD, 10) for number in sys.argv[1:3]]
+os.dup2(ours[0], 3)
+os.dup2(ours[1], 4)
+for number in ours:
+    os.close(number)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 class Browser:
@@ -36,11 +48,10 @@ class Browser:
             "about:blank",
         ]  # fmt: skip
 
-        # The protocol's descriptors are 3 and 4. A shell puts them there: preexec_fn is not safe beside threads.
-        shell = ["/bin/sh", "-c", f'exec "$@" 3<&{its_input} 4>&{its_output}', "sh", *command]
+        launched = [sys.executable, "-I", "-S", "-c", _LAUNCH, str(its_input), str(its_output), *command]
         self._log = (profile / "log").open("wb")
         self._process = subprocess.Popen(
-            shell, pass_fds=(its_input, its_output), stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log
+            launched, pass_fds=(its_input, its_output), stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log
         )
         os.close(its_input)
         os.close(its_output)
@@ -48,10 +59,14 @@ class Browser:
         self._number = 0
         self.events: list[dict[str, Any]] = []
         self._session: str | None = None
-        target = self.do("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.do("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Network", "Log", "Runtime"):
-            self.do(f"{domain}.enable")
+        try:
+            target = self.do("Target.createTarget", url="about:blank")["targetId"]
+            self._session = self.do("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+            for domain in ("Page", "Network", "Log", "Runtime"):
+                self.do(f"{domain}.enable")
+        except BaseException:
+            self._end(seconds=0)
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -61,14 +76,7 @@ class Browser:
             self._session = None
             self.do("Browser.close")
         finally:
-            os.close(self._to)
-            os.close(self._from)
-            try:
-                self._process.wait(10)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            self._log.close()
+            self._end(seconds=10)
 
     def do(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Run a command and return its result."""
@@ -119,6 +127,16 @@ class Browser:
         """What stands in the console."""
         entries = (event for event in self.events if event.get("method") == "Log.entryAdded")
         return [event["params"]["entry"]["text"] for event in entries]
+
+    def _end(self, *, seconds: float) -> None:
+        os.close(self._to)
+        os.close(self._from)
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._log.close()
 
     def _next(self) -> dict[str, Any]:
         end = time.monotonic() + _SECONDS
