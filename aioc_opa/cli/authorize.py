@@ -29,6 +29,7 @@ from aioc_opa.cli.engine_options import (
 )
 from aioc_opa.cli.exit_status import OF_OUTCOME, ExitStatus
 from aioc_opa.cli.json_files import STDIN, read_object
+from aioc_opa.cli.revision_options import AcceptRevisionOption, MinCounterOption, revision_gate
 from aioc_opa.cli.terminal import json_line, say, shown, warn
 from aioc_opa.guard_settings import DEFAULT_DEADLINE_SECONDS
 from aioc_opa.tool_lists import read_tool_list
@@ -96,6 +97,8 @@ def authorize(
     client_key_file: ClientKeyOption = None,
     path: PathOption = DEFAULT_PATH,
     deadline: DeadlineOption = DEFAULT_DEADLINE_SECONDS,
+    accept_revision: AcceptRevisionOption = None,
+    min_counter: MinCounterOption = None,
     json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
@@ -113,15 +116,17 @@ def authorize(
         path=path,
     )
     proposed = call_document(read_object(call))
+    gate = revision_gate(accept_revision, min_counter)
     definitions = read_tool_list(tools)
     with opened(options) as engines:
-        decider = Decider(engines, definitions, path=options.decision_path, deadline=deadline)
+        decider = Decider(engines, definitions, path=options.decision_path, deadline=deadline, gate=gate)
         document, differ = decider.decide(proposed)
     if json:
         say(json_line(document))
     else:
         _print(document)
-    warn(ANY_REVISION)
+    if gate is None:
+        warn(ANY_REVISION)
     if differ:
         warn("the engines differ: " + differing(document))
     if any(each["reason"] in ENGINE_FAULTS for each in document.get("verdicts", [document])):

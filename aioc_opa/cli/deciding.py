@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from aioc_opa.cli.call_document import CallDocument
     from aioc_opa.engines.protocol import DecisionPath, Engine
+    from aioc_opa.revision_gate import RevisionGate
     from aioc_opa.tool_lists import ToolDefinition
 
 _MOST_VERSIONS: Final = 64
@@ -33,13 +34,14 @@ def make_guard(
     path: DecisionPath,
     deadline: float,
     version: str | None = None,
+    gate: RevisionGate | None = None,
 ) -> ToolGuard:
-    """A guard for `tools` whose handlers refuse to run.
+    """A guard for `tools` whose handlers refuse to run. Without a `gate` any policy revision counts.
 
     Raises:
         ConfigurationError: a setting or a tool is refused.
     """
-    guard = ToolGuard(engine, deadline=deadline, tool_path=path, revision_gate=UnsafeAnyRevision())
+    guard = ToolGuard(engine, deadline=deadline, tool_path=path, revision_gate=gate or UnsafeAnyRevision())
     for tool in tools:
         guard.register_json_schema(tool.name, tool.schema, never_runs, version=version, description=tool.description)
     return guard
@@ -58,18 +60,26 @@ class Decider:
         tools: of the list.
         path: the decision path.
         deadline: seconds for one decision on one engine.
+        gate: the policy revisions that count; None for any.
 
     Raises:
         ConfigurationError: a setting or a tool is refused.
     """
 
     def __init__(
-        self, engines: Sequence[Engine], tools: Sequence[ToolDefinition], *, path: DecisionPath, deadline: float
+        self,
+        engines: Sequence[Engine],
+        tools: Sequence[ToolDefinition],
+        *,
+        path: DecisionPath,
+        deadline: float,
+        gate: RevisionGate | None = None,
     ) -> None:
         self._engines = engines
         self._tools = tools
         self._path = path
         self._deadline = deadline
+        self._gate = gate
         self._guards: dict[str | None, list[ToolGuard]] = {}
         self._of_version(None)
 
@@ -92,7 +102,9 @@ class Decider:
             if len(self._guards) > _MOST_VERSIONS:
                 raise ToolRegistrationError(f"more than {_MOST_VERSIONS} versions in one run; split the file")
             guards = [
-                make_guard(engine, self._tools, path=self._path, deadline=self._deadline, version=version)
+                make_guard(
+                    engine, self._tools, path=self._path, deadline=self._deadline, version=version, gate=self._gate
+                )
                 for engine in self._engines
             ]
             self._guards[version] = guards

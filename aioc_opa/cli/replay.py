@@ -33,6 +33,7 @@ from aioc_opa.cli.exit_status import ExitStatus
 from aioc_opa.cli.expectations import MOST_KEPT, read_expected
 from aioc_opa.cli.json_files import count_lines, read_lines
 from aioc_opa.cli.replay_summary import Summary
+from aioc_opa.cli.revision_options import AcceptRevisionOption, MinCounterOption, revision_gate
 from aioc_opa.cli.terminal import json_line, say, shown, stderr_console, warn
 from aioc_opa.errors import InputFileError
 from aioc_opa.guard_settings import DEFAULT_DEADLINE_SECONDS
@@ -78,6 +79,8 @@ def replay(
     client_key_file: ClientKeyOption = None,
     path: PathOption = DEFAULT_PATH,
     deadline: DeadlineOption = DEFAULT_DEADLINE_SECONDS,
+    accept_revision: AcceptRevisionOption = None,
+    min_counter: MinCounterOption = None,
     expect: Annotated[
         Path | None,
         typer.Option("--expect", metavar="EXPECTED.jsonl", help='Lines of {"id", "decision", "reasons", "reason"?}.'),
@@ -102,6 +105,7 @@ def replay(
         client_key_file=client_key_file,
         path=path,
     )
+    gate = revision_gate(accept_revision, min_counter)
     definitions = read_tool_list(tools)
     summary = Summary(None if expect is None else read_expected(expect))
     total = sum(count_lines(each) for each in calls)
@@ -110,7 +114,7 @@ def replay(
     with ExitStack() as stack:
         engines = stack.enter_context(opened(options))
         lines = None if out is None else stack.enter_context(_written(out))
-        decider = Decider(engines, definitions, path=options.decision_path, deadline=deadline)
+        decider = Decider(engines, definitions, path=options.decision_path, deadline=deadline, gate=gate)
         with _progress() as progress:
             task = progress.add_task("deciding", total=total)
             for identifier, call in _calls(calls):
@@ -127,7 +131,8 @@ def replay(
         say(json_line(summary.document()))
     else:
         summary.print()
-    warn(ANY_REVISION)
+    if gate is None:
+        warn(ANY_REVISION)
     if summary.runtime:
         warn(f"{summary.runtime} calls were denied by the runtime, not by policy; see the reasons")
         warn(where_to_look(verbose=verbose))

@@ -45,7 +45,7 @@ def set_problems(facts: Collection[BundleFact], expected: Collection[str]) -> It
     """In words: bundles that are missing, too many, or not whole."""
     there = {fact.name for fact in facts}
     for name in sorted(set(expected) - there):
-        yield f"bundle {name!r} is not configured at the server"
+        yield f"bundle {name!r} is not at the server"
     for name in sorted(there - set(expected)):
         yield f"bundle {name!r} is at the server and was not expected"
     for fact in facts:
