@@ -13,6 +13,7 @@ from sqlalchemy.dialects.postgresql import insert as insert_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_sqlite
 
 from aioc_opa.approvals.sql_tables import (
+    REJECTED_STATE,
     STANDING,
     approvals,
     claims,
@@ -53,7 +54,7 @@ _REJECTED_CALL: Final = and_(
     endings.c.tenant == _given("tenant"),
     endings.c.run_id == _given("run_id"),
     endings.c.proposal_hash == _given("proposal_hash"),
-    endings.c.state == ApprovalState.REJECTED.value,
+    endings.c.state == REJECTED_STATE,
 )
 
 LOCK: Final = select(approvals.c.run_id, approvals.c.proposal_hash).where(_THIS).with_for_update()
@@ -128,7 +129,7 @@ def use_up(dialect: Dialect) -> Executable:
         endings.c.tenant == approvals.c.tenant,
         endings.c.run_id == approvals.c.run_id,
         endings.c.proposal_hash == approvals.c.proposal_hash,
-        endings.c.state == ApprovalState.REJECTED.value,
+        endings.c.state == REJECTED_STATE,
     )
     usable = and_(_THIS, approvals.c.state == ApprovalState.APPROVED.value, fresh, ~rejected)
     return update(approvals).where(usable).values(state=ApprovalState.CONSUMED.value)

@@ -51,6 +51,9 @@ claims: Final = _table("aioc_call_claims", texts="tenant run_id call_id executio
 ends: Final = _table("aioc_effect_ends", texts="execution_id outcome", numbers="final at_ms")
 access: Final = _table("aioc_approval_access", texts="tenant approval_id who action", numbers="seq at_ms")
 
+REJECTED_STATE: Final[ColumnElement[str]] = literal_column(f"'{ApprovalState.REJECTED}'", Text())
+"""As a constant, not a parameter: else SQLite would not use the index of rejections."""
+
 _rejection: Final = endings.alias("rejection")
 _known_end: Final = ends.alias("known_end")
 _lost_end: Final = ends.alias("lost_end")
@@ -64,7 +67,7 @@ STANDING: Final = (
             _rejection.c.tenant == approvals.c.tenant,
             _rejection.c.run_id == approvals.c.run_id,
             _rejection.c.proposal_hash == approvals.c.proposal_hash,
-            _rejection.c.state == literal_column(f"'{ApprovalState.REJECTED}'"),
+            _rejection.c.state == REJECTED_STATE,
             _rejection.c.at_ms < approvals.c.expires_at_ms,
         ),
     )
