@@ -17,19 +17,16 @@ from aioc_opa.approvals.webhook_request import Answered, Attempt, check_url
 from aioc_opa.approvals.webhook_signature import check_secret, signature_header
 from aioc_opa.audit.new_files import write_new_file
 from aioc_opa.core.approvals.times import rfc3339_of_ms
-from aioc_opa.core.audit.anchors import AnchoredHead, anchor_of, anchor_text
-from aioc_opa.core.audit.chain import NotARecordError, record_of
+from aioc_opa.core.audit.anchors import anchor_of, anchor_text
 from aioc_opa.core.audit.notes import MAX_NOTE_BYTES, NoteError, NoteKey, opened_note, signed_note
 from aioc_opa.errors import ConfigurationError, InputFileError
-from aioc_opa.models.audit_record import Checkpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from aioc_opa.audit.keys import AuditKey
-    from aioc_opa.audit.sources import LogSource
-    from aioc_opa.core.audit.anchors import Anchor
+    from aioc_opa.core.audit.anchors import Anchor, AnchoredHead
 
 DEFAULT_KEY_NAME: Final = "aioc-opa/audit"
 _MODE: Final = 0o644
@@ -40,40 +37,18 @@ class AnchorNotSentError(Exception):
     """The receiver has not taken the anchor. The message has its origin, and a status or the class of an error."""
 
 
-def latest_checkpoints(source: LogSource) -> tuple[AnchoredHead, ...]:
-    """The last checkpoint of each writer, as it stands there: verify the log first.
-
-    Raises:
-        InputFileError: the source cannot be read.
-    """
-    found = []
-    for writer in source.writers():
-        last: AnchoredHead | None = None
-        for line in source.lines(writer):
-            try:
-                record = record_of(line.content)
-            except NotARecordError:
-                continue
-            if type(record.content) is Checkpoint and record.writer == writer:
-                last = AnchoredHead(writer, record.log_id, record.sequence, record.hash)
-        if last is not None:
-            found.append(last)
-    return tuple(found)
-
-
-def make_anchor(source: LogSource, key: AuditKey, *, key_name: str = DEFAULT_KEY_NAME) -> str:
+def make_anchor(heads: Collection[AnchoredHead], key: AuditKey, *, key_name: str = DEFAULT_KEY_NAME) -> str:
     """A signed note of the latest checkpoint of every writer.
 
     Args:
-        source: the logs; verify them first.
+        heads: of a verification that found nothing (`VerificationReport.checkpoints`).
         key: signs the note. One that no writer has makes the anchor a second opinion.
         key_name: of the key in the note: ASCII without blanks and ``+``, better with a domain of yours.
 
     Raises:
         ConfigurationError: `key_name` cannot stand in a note.
-        InputFileError: the source cannot be read, or no writer has a checkpoint.
+        InputFileError: no writer has a checkpoint.
     """
-    heads = latest_checkpoints(source)
     if not heads:
         raise InputFileError("there is no checkpoint to anchor: a writer signs after a while, and when it is closed")
     text = anchor_text(rfc3339_of_ms(time.time_ns() // 1_000_000), heads)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from aioc_opa.core.audit.anchors import AnchoredHead
 
 Protection = Literal["anchored", "signed", "unprotected"]
 """``anchored``: known outside the log. ``signed``: whoever has the writer's key could write it anew. ``unprotected``:
@@ -82,6 +85,7 @@ class WriterReport:
         repaired: writes that were cut off and repaired.
         torn_bytes: bytes after the last whole record; the writer repairs them when it goes on.
         keys: ids of the keys that signed.
+        checkpoint: the last one whose signature is right.
     """
 
     writer: str
@@ -95,6 +99,7 @@ class WriterReport:
     repaired: int
     torn_bytes: int
     keys: tuple[str, ...]
+    checkpoint: AnchoredHead | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,11 @@ class VerificationReport:
     def findings(self) -> tuple[Finding, ...]:
         """Of all writers."""
         return tuple(finding for writer in self.writers for finding in writer.findings)
+
+    @property
+    def checkpoints(self) -> tuple[AnchoredHead, ...]:
+        """The last one of each writer that has one: what an anchor names."""
+        return tuple(writer.checkpoint for writer in self.writers if writer.checkpoint is not None)
 
     @property
     def sound(self) -> bool:

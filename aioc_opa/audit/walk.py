@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from aioc_opa.approvals.ed25519 import verifies
 from aioc_opa.audit.findings import Finding, Range, WriterReport
 from aioc_opa.audit.log_folder import repairs, split_line
+from aioc_opa.core.audit.anchors import AnchoredHead
 from aioc_opa.core.audit.chain import GENESIS, Head, NotARecordError, checkpoint_statement, head_of, record_of
 from aioc_opa.models.audit_record import Checkpoint, EventsDropped, TornRepaired, WriterStarted
 
@@ -71,6 +72,7 @@ class Walk:
         self._first_at: str | None = None
         self._last_at: str | None = None
         self._used_keys: dict[str, None] = {}
+        self._checkpoint: AnchoredHead | None = None
 
     def take(self, line: Line) -> None:
         """Take the next line."""
@@ -118,6 +120,7 @@ class Walk:
             repaired=self._repaired,
             torn_bytes=self._torn_bytes,
             keys=tuple(self._used_keys),
+            checkpoint=self._checkpoint,
         )
 
     def _place(self, record: AuditRecord, line: Line) -> None:
@@ -194,6 +197,7 @@ class Walk:
         self._used_keys[content.key_id] = None
         if self._runs and self._runs[-1].last == record.sequence:
             self._runs[-1].signed = record.sequence
+            self._checkpoint = AnchoredHead(record.writer, record.log_id, record.sequence, record.hash)
 
     def _next(self) -> int:
         return 1 if self._head is None else self._head.sequence + 1

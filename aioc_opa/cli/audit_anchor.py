@@ -61,15 +61,15 @@ def anchor(
     if (url is None) != (secret is None):
         raise typer.BadParameter("--url needs --secret, and --secret is for --url")
     shared = None if secret is None else secret_of_text(secret)
-    believed, key, source = read_public_keys(keys), AuditKey.load(signing_key), open_source(log)
-    report = verifier.verify(source, believed)
+    believed, key = read_public_keys(keys), AuditKey.load(signing_key)
+    report = verifier.verify(open_source(log), believed)
     if not report.sound:
         warn(f"{len(report.findings)} found, nothing was anchored: see `aioc-opa audit verify`")
         raise typer.Exit(int(ExitStatus.DIFFERENT))
-    note = anchoring.make_anchor(source, key, key_name=anchor_name)
+    note = anchoring.make_anchor(report.checkpoints, key, key_name=anchor_name)
     if out is not None:
         anchoring.write_anchor(note, out)
-        say(f"{shown(out)}: {len(report.writers)} writers")
+        say(f"{shown(out)}: {len(report.checkpoints)} writers")
     if url is not None and shared is not None:
         try:
             anchoring.send_anchor(note, url, shared)

@@ -68,7 +68,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def anchor_of(folder: Path, note: Path) -> Anchor:
-    write_anchor(make_anchor(FolderSource(folder), KEY), note)
+    write_anchor(make_anchor(verified(folder).checkpoints, KEY), note)
     return read_anchor(note, KEYS)
 
 

@@ -12,7 +12,6 @@ import pytest
 from aioc_opa.approvals.webhook_signature import verify_webhook
 from aioc_opa.audit.anchoring import (
     AnchorNotSentError,
-    latest_checkpoints,
     make_anchor,
     note_verifier_key,
     read_anchor,
@@ -38,7 +37,7 @@ SECRET = bytes(range(32))
 def test_an_anchor_is_a_c2sp_signed_note_of_every_writers_latest_checkpoint(tmp_path: Path) -> None:
     for writer in ("one", "two"):
         written(tmp_path / "log", writer, count=3)
-    note = make_anchor(FolderSource(tmp_path / "log"), KEY, key_name="example.com/audit")
+    note = make_anchor(verified(tmp_path / "log").checkpoints, KEY, key_name="example.com/audit")
     text, _, line = note.rpartition("\n\n")
     dash, name, encoded = line.removesuffix("\n").split(" ")
     raw = base64.b64decode(encoded)
@@ -46,7 +45,7 @@ def test_an_anchor_is_a_c2sp_signed_note_of_every_writers_latest_checkpoint(tmp_
     assert raw[:4] == hashlib.sha256(b"example.com/audit\n\x01" + KEY.public_key).digest()[:4]
     assert raw[4:] == KEY.sign_raw((text + "\n").encode())
     assert [head.writer for head in anchor_of(text + "\n").heads] == ["one", "two"]
-    assert anchor_of(text + "\n").heads == latest_checkpoints(FolderSource(tmp_path / "log"))
+    assert anchor_of(text + "\n").heads == verified(tmp_path / "log").checkpoints
     key = note_verifier_key(NoteKey("example.com/audit", KEY.public_key))
     assert key.split("+")[:2] == ["example.com/audit", raw[:4].hex()]
 
@@ -54,7 +53,7 @@ def test_an_anchor_is_a_c2sp_signed_note_of_every_writers_latest_checkpoint(tmp_
 def test_an_anchor_is_believed_by_its_key_and_name_alone(tmp_path: Path) -> None:
     written(tmp_path / "log", count=3)
     source, path = FolderSource(tmp_path / "log"), tmp_path / "note"
-    write_anchor(make_anchor(source, OTHER_KEY, key_name="auditor"), path)
+    write_anchor(make_anchor(verified(tmp_path / "log").checkpoints, OTHER_KEY, key_name="auditor"), path)
     believed = public_keys_of(OTHER_KEY)
     anchor = read_anchor(path, believed, key_name="auditor")
     assert verify(source, KEYS, anchors=[anchor]).sound
@@ -93,15 +92,15 @@ def test_a_missing_writer_a_cut_and_a_log_written_anew_with_the_key_are_found(tm
 def test_there_is_nothing_to_anchor_before_a_checkpoint_nor_under_a_name_with_blanks(tmp_path: Path) -> None:
     (tmp_path / "log").mkdir()
     with pytest.raises(InputFileError, match="no checkpoint"):
-        make_anchor(FolderSource(tmp_path / "log"), KEY)
+        make_anchor(verified(tmp_path / "log").checkpoints, KEY)
     written(tmp_path / "log", count=1)
     with pytest.raises(ConfigurationError):
-        make_anchor(FolderSource(tmp_path / "log"), KEY, key_name="a b")
+        make_anchor(verified(tmp_path / "log").checkpoints, KEY, key_name="a b")
 
 
 def test_an_anchor_is_posted_signed(tmp_path: Path) -> None:
     written(tmp_path / "log", count=1)
-    note = make_anchor(FolderSource(tmp_path / "log"), KEY)
+    note = make_anchor(verified(tmp_path / "log").checkpoints, KEY)
     with Receiver(204, 500) as receiver:
         send_anchor(note, receiver.url, SECRET)
         with pytest.raises(AnchorNotSentError, match="status 500") as refusal:

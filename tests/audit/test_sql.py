@@ -43,7 +43,7 @@ async def test_writers_share_a_table_and_each_has_its_chain(target: str, tmp_pat
     with opened(target) as again:
         again.record_intent(event(99))
     source = open_source(target)
-    write_anchor(make_anchor(source, KEY), tmp_path / "note")
+    write_anchor(make_anchor(verify(source, KEYS).checkpoints, KEY), tmp_path / "note")
     report = verify(source, KEYS, anchors=[read_anchor(tmp_path / "note", KEYS)])
     assert report.findings == ()
     assert [one.writer for one in report.writers] == ["one", "two"]
