@@ -2,9 +2,12 @@
 # title: What the OPA server itself answers
 # description: >-
 #   OPA's own API is as powerful as the policies it holds: with it anyone could replace a policy, read the data or run
-#   a query (https://www.openpolicyagent.org/docs/security). Only three questions are answered, and the health check.
-#   Start OPA with --authorization=basic; whatever is not listed here gets a 401. Who may connect at all is for TLS,
-#   a token or the network to say: add a rule on `input.identity` there.
+#   a query (https://www.openpolicyagent.org/docs/security). Only three questions are answered, the health check, and,
+#   to callers that are known, the status and the metrics. Start OPA with --authorization=basic; whatever is not listed
+#   here gets a 401. Who the callers are is data, `data.system.callers`: SHA-256 digests of the identities that
+#   --authentication=token (the token) or =tls (the certificate's subject) gives, as `guards` and as `operators`.
+#   Where that data is, a decision needs an identity too; where it is not (a Unix socket, a loopback), it needs none, and
+#   status and metrics are nobody's.
 package system.authz
 
 import future.keywords.not
@@ -17,6 +20,7 @@ default allow := false
 # A decision is asked without the strict flag only by mistake: an error inside a builtin would then make a deny rule
 # undefined, and so silent. Of the forms that OPA takes for true, two are enough; [0] would take ["", "false"] too.
 allow if {
+	may_ask
 	input.method == "POST"
 	input.path in decision_paths
 	input.params["strict-builtin-errors"] in {[""], ["true"]}
@@ -29,6 +33,35 @@ allow if {
 	input.method == "GET"
 	input.path == ["health"]
 }
+
+# Which revisions are in force, and since when: a guard that minds the age of its policy asks for it.
+allow if {
+	some group in {"guards", "operators"}
+	is_one_of(group)
+	input.method == "GET"
+	input.path == ["v1", "status"]
+	input.params == {}
+}
+
+# Numbers only, but of everything that the server does.
+allow if {
+	is_one_of("operators")
+	input.method == "GET"
+	input.path == ["metrics"]
+	input.params == {}
+}
+
+may_ask if {
+	some group in {"guards", "operators"}
+	is_one_of(group)
+}
+
+may_ask if not callers_are_given
+
+# Assigned, so that a `false` or an empty object in its place closes the server, and does not open it.
+callers_are_given if _ := data.system.callers
+
+is_one_of(group) if crypto.sha256(input.identity) in data.system.callers[group]
 
 # Compared whole, segment by segment: no prefix is enough.
 decision_paths := {

@@ -56,7 +56,20 @@ shown_votes := {"approval": {"votes": shown} |
 	shown := [{name: part | some name, part in vote; name in vote_names} | some vote in votes]
 }
 
-shown_result := {key: value | some key, value in input.result; key in result_keys}
+# A decision repeats some names of its question, so what they may be is checked again.
+shown_result := object.union(
+	{key: value | some key, value in input.result; key in result_keys; type_name(value) in scalars},
+	object.union(
+		{"reasons": shown |
+			reasons := input.result.reasons
+			shown := [reason | some reason in reasons; is_string(reason)]
+		},
+		{"approval": shown |
+			approval := input.result.approval
+			shown := {key: approval[key] | some key in approval_terms; _ = approval[key]}
+		},
+	),
+)
 
 # Who asked what of whom, and the names that tie events together. No arguments, no context of the application.
 input_names := {
@@ -102,15 +115,15 @@ vote_names := {"at", "personId", "roles", "verdict"}
 
 # Not `publicReason` and `metadata`: a pack may write arguments into them.
 result_keys := {
-	"approval",
 	"decision",
 	"expiresAt",
 	"kind",
 	"policyVersion",
 	"proposalHash",
 	"reason",
-	"reasons",
 	"requestDigest",
 	"requestId",
 	"resultMode",
 }
+
+approval_terms := {"requirements", "separationOfDuties", "ttlSeconds"}

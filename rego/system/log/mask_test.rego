@@ -105,6 +105,17 @@ test_a_part_of_another_shape_is_replaced_too if {
 	}
 }
 
+test_a_result_of_other_shapes_is_replaced_too if {
+	every odd in [[canary], {canary: canary}] {
+		result := {"kind": odd, "reason": odd, "reasons": [odd], "approval": [canary], "requestId": odd}
+		shown := log.mask with input as {"result": result}
+		not contains(json.marshal(shown), canary)
+	}
+	terms := {"requirements": [{"code": "ask"}], "separationOfDuties": false, "ttlSeconds": 60}
+	shown := log.mask with input as {"result": {"approval": object.union(terms, {"note": canary})}}
+	{"op": "upsert", "path": "/result", "value": {"approval": terms}} in shown
+}
+
 test_votes_of_another_shape_are_replaced_too if {
 	every odd in [canary, [canary], {canary: canary}, null] {
 		shown := log.mask with input as {"input": {"approval": {"votes": odd}}}
