@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import false, literal, select
 
 from aioc_opa.approvals.records import PendingCaps
 from aioc_opa.core.approvals.states import OPEN, ApprovalEvent, ApprovalState
@@ -293,3 +294,13 @@ def test_of_a_revocation_and_a_use_at_once_exactly_one_wins(store: ApprovalStore
         for thread in threads:
             thread.join()
         assert won == [str(get(store, new).state)]
+
+
+def test_an_end_that_somebody_else_has_written_first_moves_nothing_and_keeps_no_vote(
+    sql_case: SqlCase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, new = sql_case.store, opened(sql_case.store, "1")
+    monkeypatch.setattr("aioc_opa.approvals.sql_base.write_ending", lambda _: select(literal(1)).where(false()))
+    assert not store.end("acme", new.approval_id, E.DISMISS, "p-lee", "why").moved
+    assert not store.vote("acme", new.approval_id, signed_vote(), lambda _: E.REJECT).moved
+    assert (get(store, new).state, get(store, new).votes) == (S.PENDING, ())
