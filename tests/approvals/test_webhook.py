@@ -62,7 +62,7 @@ def test_a_secret_is_being_changed() -> None:
         assert verify_webhook(arrived.headers, arrived.body, known)
 
 
-@pytest.mark.parametrize("failure", [500, 503, 429, cut], ids=str)
+@pytest.mark.parametrize("failure", [500, 503, 429, cut], ids=["500", "503", "429", "cut"])
 def test_a_passing_failure_is_tried_again_with_the_same_id_and_body(failure: Any) -> None:
     with Receiver(failure, failure, 200) as receiver, notifier(receiver.url) as webhook:
         webhook.approval_requested(notice())
