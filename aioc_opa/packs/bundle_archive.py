@@ -12,7 +12,7 @@ import io
 import posixpath
 import tarfile
 import zlib
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final, Protocol
 
 from aioc_opa.errors import PolicyLoadError
 
@@ -33,6 +33,19 @@ _MOST_DECOMPRESSED: Final = MAX_TOTAL_BYTES + MAX_FILES * 2 * 1024
 _BLOCK: Final = 10 * 1024
 """Read at a time, ahead of what is asked for: tar's own record."""
 _DELETE: Final = 0x7F
+_NOT_WHOLE: Final = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError, RecursionError)
+
+
+class Content(Protocol):
+    """What is read of a file."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """At most `size` bytes, or all that is left.
+
+        Raises:
+            PolicyLoadError: the archive is not whole.
+        """
+        ...
 
 
 class _CountedStream(io.RawIOBase):
@@ -58,7 +71,20 @@ class _CountedStream(io.RawIOBase):
         return chunk
 
 
-def archive_members(path: Path) -> Iterator[tuple[str, IO[bytes] | None]]:
+class _Content:
+    """A member's content. What is wrong with the stream is found while somebody else reads it."""
+
+    def __init__(self, stream: IO[bytes], source: str) -> None:
+        self._stream, self._source = stream, source
+
+    def read(self, size: int = -1, /) -> bytes:
+        try:
+            return self._stream.read(size)
+        except _NOT_WHOLE as error:
+            raise PolicyLoadError(f"{self._source}: is not a whole .tar.gz bundle: {error}") from error
+
+
+def archive_members(path: Path) -> Iterator[tuple[str, Content | None]]:
     """Path below the bundle's root, and content, of each member in order; None for a folder's content.
 
     Content must be read before the next member is asked for. The end of the archive has been checked when the last
@@ -82,11 +108,11 @@ def archive_members(path: Path) -> Iterator[tuple[str, IO[bytes] | None]]:
             while rest := counted.read():
                 if rest.strip(b"\0"):
                     raise PolicyLoadError(f"{source}: something follows the end of the archive")
-    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError, RecursionError) as error:
+    except _NOT_WHOLE as error:
         raise PolicyLoadError(f"{source}: is not a whole .tar.gz bundle: {error}") from error
 
 
-def _members(archive: tarfile.TarFile, counted: _CountedStream, source: str) -> Iterator[tuple[str, IO[bytes] | None]]:
+def _members(archive: tarfile.TarFile, counted: _CountedStream, source: str) -> Iterator[tuple[str, Content | None]]:
     unpacked = count = 0
     while (member := archive.next()) is not None:
         # tarfile keeps all members, each with its headers.
@@ -105,7 +131,7 @@ def _members(archive: tarfile.TarFile, counted: _CountedStream, source: str) -> 
         if stream is None:
             raise PolicyLoadError(f"{source}: {member.name!r}: links and devices are refused in a bundle")
         with stream:
-            yield relative, stream
+            yield relative, _Content(stream, source)
 
 
 def _member_path(member: tarfile.TarInfo, source: str) -> str:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final
 
 from aioc_opa.errors import PolicyLoadError
 from aioc_opa.packs.bundle_archive import MAX_FILES, MAX_TOTAL_BYTES, archive_members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from aioc_opa.packs.bundle_archive import Content
 
 MAX_MODULE_BYTES: Final = 32 * 1024 * 1024
 """One Rego module. Generated routes of 10,000 tools are the largest that were measured."""
@@ -67,7 +69,7 @@ class _Intake:
         """Bytes that the file at `path` may have."""
         return MAX_MODULE_BYTES if path.endswith(".rego") else MAX_DATA_BYTES
 
-    def take(self, path: str, stream: IO[bytes]) -> None:
+    def take(self, path: str, stream: Content) -> None:
         """Read one file, at most one byte past its cap."""
         if path in self.files:
             raise PolicyLoadError(f"{self.source}: {path}: occurs twice")
