@@ -8,6 +8,7 @@ import json
 import shutil
 import socket
 import ssl
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -49,9 +50,11 @@ class Fleet:
         (policy / "aioc" / "tool_policy" / "broken.rego").write_text(
             "package aioc.tool_policy\n\nbroken := to_number(input.parsedArguments.note)\n"
         )
-        (policy / "system" / "callers").mkdir()
+        shutil.copytree(rego.parent / "deploy" / "opa" / "callers", policy / "system" / "callers")
+        (policy / "system" / "callers" / "callers_test.rego").unlink()
+        (policy / "system" / "callers" / "tokens").mkdir()
         digests = {f"{who}s": [hashlib.sha256(self.names[who].encode()).hexdigest()] for who in ("guard", "operator")}
-        (policy / "system" / "callers" / "data.json").write_text(json.dumps(digests))
+        (policy / "system" / "callers" / "tokens" / "data.json").write_text(json.dumps(digests))
         arguments = ["--authorization=basic", "--set=decision_logs.console=true", "--set=status.console=true"]
         arguments.append("--authentication=tls" if self.mutual else "--authentication=token")
         if way in {"tls", "mtls"}:
@@ -181,3 +184,16 @@ def test_no_argument_reaches_the_log_errors_included(fleet: Fleet) -> None:
     assert "Decision Log" in log
     assert CANARY not in log
     assert not any(name in log for name in fleet.names.values() if not fleet.mutual)
+
+
+def test_the_rules_for_callers_pass_their_own_tests(opa_binary: Path, repository: Path) -> None:
+    folders = [repository / "rego" / "system", repository / "deploy" / "opa" / "callers"]
+    subprocess.run([opa_binary, "check", "--strict", *folders], check=True)
+    subprocess.run([opa_binary, "fmt", "--fail", "--list", folders[1]], check=True)
+    ran = subprocess.run(
+        [opa_binary, "test", "--run", r"data\.system\.callers_test", *folders],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout.splitlines()[-1]) == (0, "PASS: 5/5"), ran.stdout

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +12,13 @@ from aioc_opa import (
     Denied,
     EmbeddedEngine,
     LocalOpaEngine,
-    OpaServerEngine,
     Principal,
-    Reason,
     ToolGuard,
     UnsafeAnyRevision,
 )
-from aioc_opa.engines.deadline import Deadline
-from aioc_opa.engines.protocol import TOOL_POLICY_PATH, EngineFailureError
 from aioc_opa.packs.scaffolding import new_pack
 from tests.conftest import ROOT
 from tests.docs.blocks import blocks
-from tests.opa_process import OpaProcess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,29 +85,3 @@ def test_the_contracts_entrypoint_decides_as_it_reads(engine: Any) -> None:
         outcome = guard.authorize(tool, f'{{"amount": {amount}}}', agent_name="a", principal=principal)
         assert isinstance(outcome, Denied)
         assert outcome.code == "not_permitted"
-
-
-def test_the_token_policy_of_the_operations_page_lets_only_holders_of_a_token_ask(
-    opa_binary: Path, tmp_path: Path
-) -> None:
-    decision = 'package aioc.tool_policy\n\ndecision := "asked"\n'
-    digests = {"callers": [hashlib.sha256(b"s3cret").hexdigest()]}
-    with OpaProcess(
-        opa_binary,
-        tmp_path,
-        policies={"authz.rego": rego_of("docs/operating-opa.md"), "decision.rego": decision},
-        data=digests,
-        arguments=["--authentication=token", "--authorization=basic"],
-    ) as opa:
-        for token, reason in [
-            ("s3cret", None),
-            ("other", Reason.POLICY_UNAVAILABLE),
-            (None, Reason.POLICY_UNAVAILABLE),
-        ]:
-            with OpaServerEngine(opa.url, token=token) as server:
-                if reason is None:
-                    assert server.evaluate(TOOL_POLICY_PATH, b'{"input":{}}', Deadline.after(10)).result == "asked"
-                    continue
-                with pytest.raises(EngineFailureError) as failure:
-                    server.evaluate(TOOL_POLICY_PATH, b'{"input":{}}', Deadline.after(10))
-                assert failure.value.reason is reason

@@ -29,7 +29,7 @@ from tests.opa_process import free_port
 if TYPE_CHECKING:
     from tests.docs.blocks import Block
 
-COPIED: Final = ("rego", "schemas", "examples", "docker-compose.yml", "tests/vectors", "tests/policies")
+COPIED: Final = ("rego", "deploy", "schemas", "examples", "docker-compose.yml", "tests/vectors", "tests/policies")
 PORTS: Final = ("8181", "8282")
 _SECONDS: Final = 120.0
 

@@ -4,9 +4,9 @@
 #   OPA's own API is as powerful as the policies it holds: with it anyone could replace a policy, read the data or run
 #   a query (https://www.openpolicyagent.org/docs/security). Only three questions are answered, the health check, and,
 #   to callers that are known, the status and the metrics. Start OPA with --authorization=basic; whatever is not listed
-#   here gets a 401. Who the callers are is data, `data.system.callers`: SHA-256 digests of the identities that
-#   --authentication=token (the token) or =tls (the certificate's subject) gives, as `guards` and as `operators`.
-#   Where that data is, a decision needs an identity too; where it is not (a Unix socket, a loopback), it needs none, and
+#   here gets a 401. Who the callers are is for
+#   `data.system.callers.groups` to say, which deploy/opa/callers computes from --authentication=token or =tls. Where it
+#   is, a decision needs a caller that is known too; where it is not (a Unix socket, a loopback), it needs none, and
 #   status and metrics are nobody's.
 package system.authz
 
@@ -61,7 +61,7 @@ may_ask if not callers_are_given
 # Assigned, so that a `false` or an empty object in its place closes the server, and does not open it.
 callers_are_given if _ := data.system.callers
 
-is_one_of(group) if crypto.sha256(input.identity) in data.system.callers[group]
+is_one_of(group) if group in data.system.callers.groups
 
 # Compared whole, segment by segment: no prefix is enough.
 decision_paths := {

@@ -85,71 +85,69 @@ test_nothing_else_is_answered if {
 	}
 }
 
-known := {"guards": [crypto.sha256("g")], "operators": {"monitoring": crypto.sha256("o")}}
-
 status := {"method": "GET", "path": ["v1", "status"], "params": {}, "headers": {}}
 
 metrics := {"method": "GET", "path": ["metrics"], "params": {}, "headers": {}}
 
 test_where_callers_are_known_a_decision_needs_one if {
-	every identity in ["g", "o"] {
-		authz.allow with input as by(question, identity) with data.system.callers as known
+	every group in ["guards", "operators"] {
+		authz.allow with input as question with data.system.callers as {"groups": {group}}
 	}
-	every identity in ["", "x", crypto.sha256("g"), 7, null] {
-		not authz.allow with input as by(question, identity) with data.system.callers as known
+	every groups in [set(), {"others"}, {"guard"}] {
+		not authz.allow with input as question with data.system.callers as {"groups": groups}
 	}
-	not authz.allow with input as question with data.system.callers as known
 }
 
 test_callers_of_another_shape_close_the_server if {
-	every odd in [false, null, {}, [], "g", {"guards": "g"}, {"guards": {"g"}}, {"others": [crypto.sha256("g")]}] {
-		not authz.allow with input as by(question, "g") with data.system.callers as odd
-		not authz.allow with input as by(status, "g") with data.system.callers as odd
-		not authz.allow with input as by(metrics, "g") with data.system.callers as odd
+	every odd in [false, null, {}, [], "guards", {"groups": "guards"}, {"groups": null}, {"tokens": {"guards": []}}] {
+		every request in [question, status, metrics] {
+			not authz.allow with input as request with data.system.callers as odd
+		}
 	}
 }
 
 test_health_needs_no_caller if {
 	request := {"method": "GET", "path": ["health"], "params": {}, "headers": {}}
-	authz.allow with input as request with data.system.callers as known
+	authz.allow with input as request with data.system.callers as {"groups": set()}
 }
 
 test_the_status_is_for_guards_and_operators if {
-	every identity in ["g", "o"] {
-		authz.allow with input as by(status, identity) with data.system.callers as known
-	}
-	not authz.allow with input as by(status, "x") with data.system.callers as known
-	not authz.allow with input as status with data.system.callers as known
-	not authz.allow with input as by(status, "g")
+	authz.allow with input as status with data.system.callers as {"groups": {"guards"}}
+	authz.allow with input as status with data.system.callers as {"groups": {"operators"}}
+	not authz.allow with input as status with data.system.callers as {"groups": set()}
+	not authz.allow with input as status
 }
 
 test_metrics_are_for_operators if {
-	authz.allow with input as by(metrics, "o") with data.system.callers as known
-	every identity in ["g", "x", ""] {
-		not authz.allow with input as by(metrics, identity) with data.system.callers as known
-	}
-	not authz.allow with input as metrics with data.system.callers as known
+	authz.allow with input as metrics with data.system.callers as {"groups": {"operators"}}
+	not authz.allow with input as metrics with data.system.callers as {"groups": {"guards"}}
+	not authz.allow with input as metrics
 }
 
 test_callers_get_nothing_else if {
-	every identity in ["g", "o"] {
-		every path in [["v1", "config"], ["v1", "policies"], ["v1", "data"], ["v1", "query"], ["v1", "status", "x"], ["metrics", "x"]] {
-			every method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
-				request := {"method": method, "path": path, "params": {}, "headers": {}}
-				not authz.allow with input as by(request, identity) with data.system.callers as known
-			}
-		}
-		every request in [status, metrics] {
-			every method in ["POST", "PUT", "HEAD"] {
-				not authz.allow with input as by(object.union(request, {"method": method}), identity) with data.system.callers as known
-			}
-			asked := object.union(request, {"params": {"pretty": [""]}})
-			not authz.allow with input as by(asked, identity) with data.system.callers as known
+	everybody := {"groups": {"guards", "operators"}}
+	every path in [
+		["v1", "config"],
+		["v1", "policies"],
+		["v1", "data"],
+		["v1", "query"],
+		["v1", "status", "x"],
+		["metrics", "x"],
+	] {
+		every method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+			request := {"method": method, "path": path, "params": {}, "headers": {}}
+			not authz.allow with input as request with data.system.callers as everybody
 		}
 	}
+	every request in [status, metrics] {
+		every method in ["POST", "PUT", "HEAD"] {
+			other := object.union(request, {"method": method})
+			not authz.allow with input as other with data.system.callers as everybody
+		}
+		asked := object.union(request, {"params": {"pretty": [""]}})
+		not authz.allow with input as asked with data.system.callers as everybody
+	}
 }
-
-by(request, identity) := object.union(request, {"identity": identity})
 
 test_a_request_without_its_parts_is_refused if {
 	not authz.allow with input as {}
