@@ -252,7 +252,9 @@ class AsyncToolGuard(GuardBase):
             if not isinstance(outcome, Allowed):
                 given_back(arrival.reservation)
         if self._core.audit is not None:
-            await self._core.audit.record_async(self._core.audit.decided(arrival, outcome))
+            audit = self._core.audit
+            kept = None if audit.vault is None else await asyncio.to_thread(audit.keep, arrival, outcome)
+            await audit.record_async(audit.decided(arrival, outcome, kept))
         return outcome
 
     async def _admitted(self, gate: AccessGate, arrival: Arrival) -> Arrival | Denied:

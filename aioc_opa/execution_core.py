@@ -43,7 +43,11 @@ class ExecutionCore:
         if store is None and settings.approvals is not None:
             store = settings.approvals.store
         self.effects = None if store is None else Effects(store)
-        self.audit = None if settings.audit is None else GuardAudit(settings.audit, settings.audit_codes)
+        self.audit = (
+            None
+            if settings.audit is None
+            else GuardAudit(settings.audit, settings.audit_codes, settings.audit_arguments)
+        )
 
     def redeem(self, permit: object) -> PermittedCall | Denied:
         """Step 7: what the permit stands for, once."""

@@ -244,7 +244,8 @@ class ToolGuard(GuardBase):
             if not isinstance(outcome, Allowed):
                 give_back(arrival.reservation)
         if self._core.audit is not None:
-            self._core.audit.record(self._core.audit.decided(arrival, outcome))
+            kept = self._core.audit.keep(arrival, outcome)
+            self._core.audit.record(self._core.audit.decided(arrival, outcome, kept))
         return outcome
 
     def _admitted(self, gate: AccessGate, arrival: Arrival) -> Arrival | Denied:

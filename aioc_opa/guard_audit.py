@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from aioc_opa.arrival import Arrival
+    from aioc_opa.audit.arguments import ArgumentVault
     from aioc_opa.audit.trail import AuditTrail
     from aioc_opa.call_request import CallRequest, Surroundings
     from aioc_opa.models.audit_event import AuditKind
@@ -50,10 +51,12 @@ class GuardAudit:
     Args:
         trail: where they go.
         codes: the reason codes that the packs in force declare; any other is written as ``undeclared``.
+        vault: keeps the arguments of judged calls, apart from the events; None keeps none.
     """
 
-    def __init__(self, trail: AuditTrail, codes: Collection[str]) -> None:
+    def __init__(self, trail: AuditTrail, codes: Collection[str], vault: ArgumentVault | None = None) -> None:
         self.trail: Final = trail
+        self.vault: Final = vault
         self._codes: Final = frozenset(codes)
 
     def record(self, event: AuditEvent | None) -> None:
@@ -112,7 +115,28 @@ class GuardAudit:
             duration_ms=(time.perf_counter() - arrival.started) * 1000.0,
         )
 
-    def decided(self, arrival: Arrival, outcome: Allowed | Denied | Suspended) -> AuditEvent | None:
+    def keep(self, arrival: Arrival, outcome: Allowed | Denied | Suspended) -> str | None:
+        """Keep the arguments of a judged call, where that is wanted. Blocks on the vault. Never raises.
+
+        Returns:
+            What the event calls them by; None when nothing is kept, which the event then says.
+        """
+        if self.vault is None or outcome.question is None or arrival.tool is None:
+            return None
+        try:
+            return self.vault.keep(
+                tenant=arrival.surroundings.tenant,
+                request_id=outcome.question.request_id,
+                tool_name=arrival.tool.name,
+                args_canonical_json=outcome.question.args_canonical_json,
+            )
+        except Exception as error:  # noqa: BLE001 - the decision stands; that it cannot be replayed is an alarm
+            logger.critical("the arguments of a decision could not be kept (%s)", type(error).__name__)
+            return None
+
+    def decided(
+        self, arrival: Arrival, outcome: Allowed | Denied | Suspended, arguments_digest: str | None = None
+    ) -> AuditEvent | None:
         """The event of a decision on a call: policy's, or the runtime's on its behalf."""
         tenant = arrival.surroundings.tenant
         proposal_hash = None if outcome.question is None else outcome.question.proposal_hash
@@ -132,6 +156,7 @@ class GuardAudit:
             duration_ms=outcome.duration_ms,
             approval_id=getattr(outcome, "approval_id", None),
             proposal_ref=None if proposal_hash is None else self.trail.proposal_ref(tenant, proposal_hash),
+            arguments_digest=arguments_digest,
         )
 
     def refused(self, call: PermittedCall | None, denied: Denied, running: Running | None = None) -> AuditEvent | None:

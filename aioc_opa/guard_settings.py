@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from aioc_opa.access.gate import AccessGate
     from aioc_opa.approvals.broker import ApprovalBroker
     from aioc_opa.approvals.store import ApprovalStore
+    from aioc_opa.audit.arguments import ArgumentVault
     from aioc_opa.audit.trail import AuditTrail
     from aioc_opa.revision_gate import RevisionGate
     from aioc_opa.telemetry.observer import DecisionObserver
@@ -84,6 +85,7 @@ class GuardSettings:
     effects: ApprovalStore | None = None
     audit: AuditTrail | None = None
     audit_codes: Collection[str] = ()
+    audit_arguments: ArgumentVault | None = None
     telemetry: DecisionObserver | None = None
 
     def __post_init__(self) -> None:
@@ -119,6 +121,7 @@ class GuardSettings:
             ("approvals", ("open", "give_up", "store"), "ApprovalBroker(…)"),
             ("audit", ("record", "record_intent", "record_async"), "AuditTrail(…)"),
             ("telemetry", ("began",), "OpenTelemetryObserver()"),
+            ("audit_arguments", ("keep", "find"), "ArgumentVault(…)"),
             ("effects", ("intend", "claim", "finish"), "open_store('calls.db')"),
         ):
             part = getattr(self, name)

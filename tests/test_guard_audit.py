@@ -21,6 +21,8 @@ from aioc_opa import (
 )
 from aioc_opa.access.gate import AccessGate
 from aioc_opa.access.identities import IdentityBinding, IdentityBindings
+from aioc_opa.approvals.payload_cipher import PayloadCipher
+from aioc_opa.audit.arguments import ArgumentVault
 from aioc_opa.audit.json_lines import JsonLinesSink
 from aioc_opa.audit.keys import AuditKey
 from aioc_opa.audit.sink import SinkError
@@ -272,3 +274,24 @@ def test_an_event_that_cannot_be_written_denies_in_required_mode_only(
     assert not isinstance(refused, Denied)
     assert refused.code == "audit_unavailable"
     assert best_effort.ran(best_effort.guard.execute(outcomes[1].permit)).startswith("paid back")
+
+
+def test_arguments_are_kept_apart_by_choice_and_bound_to_their_event(audited: Any, tmp_path: Path) -> None:
+    vault = ArgumentVault(tmp_path / "kept.db", cipher=PayloadCipher({"k1": b"0" * 32}, "k1"))
+    one = audited(audit_arguments=vault)
+    one.call(arguments='{"order": "order-number-77"}')
+    event = one.events()[0]
+    found = vault.find(tenant="acme", request_id=event["requestId"], digest=event["argumentsDigest"])
+    assert (found.status, found.args_canonical_json) == ("replayable", '{"order":"order-number-77"}')
+    assert "order-number-77" not in one.everything()
+    vault.close()
+    one.call(
+        arguments='{"order": "order-number-77"}'
+    )  # a vault that fails is an alarm, and the event says that nothing is kept
+    assert "argumentsDigest" not in one.events()[3]
+
+
+def test_a_vault_that_is_none_is_refused(kind: str) -> None:
+    made: Any = ToolGuard if kind == "sync" else AsyncToolGuard
+    with pytest.raises(ConfigurationError, match="audit_arguments"):
+        made(ScriptedEngine(), revision_gate=UnsafeAnyRevision(), audit_arguments=object())
