@@ -10,10 +10,11 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from bench import report
+from bench import access, report
 from bench.airline import measure_airline
 from bench.audit import BEST_EFFORT, WITHOUT, measure_audit
 from bench.call import RAW, question_bytes
+from bench.grant import measure_grants
 from bench.latency import small_policy
 from bench.scale import measure_scale
 from bench.server import ROOT, opa_server
@@ -28,9 +29,11 @@ def ratio(rows: list[Latency], name: str) -> float:
 
 
 def targets(
+    *,
     small: list[Latency],
     airline: list[Latency],
     audit: list[Latency],
+    gated: list[Latency],
     throughput: list[dict[str, Any]],
     scale: list[dict[str, Any]],
 ) -> list[dict[str, Any]]:
@@ -45,6 +48,13 @@ def targets(
             "< 1.0",
             ratio(airline, "guard.authorize, embedded") / tcp,
             1.0,
+            True,
+        ),
+        (
+            "access and a store: the guard's ratio grows by",
+            "≤ 0.3",
+            ratio(gated, access.LISTS_AND_STORE) - ratio(gated, access.WITHOUT),
+            0.3,
             True,
         ),
         (
@@ -80,12 +90,16 @@ def main() -> int:
         report.throughput_table(throughput)
         audit = measure_audit(port, body)
         report.latency_table("Audit, one event a decision", audit)
+    gated = access.measure_access()
+    report.latency_table("Access, before a call that needs no approval", gated)
+    grants = measure_grants()
+    report.latency_table("A grant's life, one after another", grants)
     with opa_server(ROOT / "rego") as (port, _):
         airline = measure_airline(ROOT, port)
         report.latency_table("Airline pack, one recorded booking", airline)
     scale = measure_scale()
     report.scale_table(scale)
-    reached = targets(small, airline, audit, throughput, scale)
+    reached = targets(small=small, airline=airline, audit=audit, gated=gated, throughput=throughput, scale=scale)
     report.targets_table(reached)
     folder = ROOT / "bench" / "results"
     folder.mkdir(exist_ok=True)
@@ -97,6 +111,8 @@ def main() -> int:
         "bodyBytes": len(body),
         "small": [asdict(row) for row in small],
         "airline": [asdict(row) for row in airline],
+        "access": [asdict(row) for row in gated],
+        "grants": [asdict(row) for row in grants],
         "audit": [asdict(row) for row in audit],
         "throughput": throughput,
         "scale": scale,

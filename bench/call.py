@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -55,12 +56,12 @@ class _Capture:
         return None
 
 
-def question_bytes() -> bytes:
-    """The very bytes that the guard posts."""
+def question_bytes(**more: Any) -> bytes:
+    """The very bytes that the guard posts, with these options more."""
     capture = _Capture()
     guard = ToolGuard(capture, revision_gate=UnsafeAnyRevision())
     register(guard)
-    guard.authorize("order", RAW, **OPTIONS)
+    guard.authorize("order", RAW, **OPTIONS, **more)
     return capture.body
 
 

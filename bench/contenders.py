@@ -48,13 +48,14 @@ def raw_socket(family: int, address: Any, body: bytes) -> Callable[[], None]:
     return ask
 
 
-def stdlib_http_client(port: int, body: bytes) -> Callable[[], None]:
+def stdlib_http_client(port: int, body: bytes, decision: str = "allow") -> Callable[[], None]:
+    wanted = f'"decision":"{decision}"'.encode()
     connection = http.client.HTTPConnection("127.0.0.1", port)
     headers = {"Content-Type": "application/json"}
 
     def ask() -> None:
         connection.request("POST", TARGET, body, headers)
-        _must(b'"decision":"allow"' in connection.getresponse().read())
+        _must(wanted in connection.getresponse().read())
 
     return ask
 

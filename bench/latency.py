@@ -51,8 +51,13 @@ def measure(runners: dict[str, Callable[[int], list[float]]], base: str = BASE) 
     for _ in range(ROUNDS):
         random.shuffle(names)
         rounds.append({name: runners[name](PER_ROUND) for name in names})
+    return summary([{name: one[name] for name in runners} for one in rounds], base)
+
+
+def summary(rounds: list[dict[str, list[float]]], base: str = BASE) -> list[Latency]:
+    """One row a contender, in the order of the first round; seconds of each round, by contender."""
     rows = []
-    for name in runners:
+    for name in rounds[0]:
         ratios = sorted(statistics.median(one[name]) / statistics.median(one[base]) for one in rounds)
         everything = sorted(t for one in rounds for t in one[name])
         rows.append(
