@@ -7,10 +7,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from aioc_opa.arrival import Arrival
 from aioc_opa.call_request import CallRequest
 from aioc_opa.engines.deadline import Deadline
 from aioc_opa.engines.protocol import EngineAnswer
 from aioc_opa.guard import ToolGuard
+from aioc_opa.guard_core import Attempt
 from aioc_opa.models.run_context import RunContext
 from aioc_opa.revision_gate import UnsafeAnyRevision
 
@@ -68,4 +70,7 @@ def question_bytes(**more: Any) -> bytes:
 def prepare_only(guard: ToolGuard) -> None:
     """Steps 2 to 4 and the question's bytes, without asking."""
     request = CallRequest.of_call("order", RAW, **OPTIONS)
-    guard._core.begin(request, Deadline.after(5.0))  # noqa: SLF001 - the bench takes the pipeline apart
+    core = guard._core  # noqa: SLF001 - the bench takes the pipeline apart
+    arrival = core.arrive(request, Deadline.after(5.0))
+    if not isinstance(arrival, Arrival) or not isinstance(core.begin(arrival), Attempt):
+        raise SystemExit("bench: no question was made; the numbers would mean nothing")
