@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -13,6 +13,8 @@ import typer
 from aioc_opa.cli import logs
 from aioc_opa.cli.authorize import JsonOption, VerboseOption
 from aioc_opa.cli.deciding import ANY_REVISION, make_guard
+from aioc_opa.cli.doctor_finding import Finding
+from aioc_opa.cli.doctor_server import DEFAULT_MAX_AGE_SECONDS, server_findings
 from aioc_opa.cli.engine_options import (
     DEFAULT_PATH,
     CaFileOption,
@@ -31,6 +33,7 @@ from aioc_opa.cli.engine_options import (
     opened,
 )
 from aioc_opa.cli.exit_status import ExitStatus
+from aioc_opa.cli.json_files import read_object
 from aioc_opa.cli.terminal import json_line, say, shown
 from aioc_opa.engines.embedded_runtime import installed_version, load_regorus
 from aioc_opa.engines.opa_binary import find_opa_binary
@@ -49,6 +52,10 @@ With --policy or --opa, each engine is asked for a probe decision about a tool t
 it, in a decision that echoes the question. A misspelt --path, a policy that is not loaded and a policy that allows
 anything are found that way. With --tools, so are tools that no pack of the policy owns.
 
+With --opa, the server itself is looked at: its version, the way to it, who may read and change its policy, its bundles
+and when they were fetched, its decision log and its clock. Nothing is changed: what would be written is no policy, so
+that no server can take it. What a well closed server does not show is said; --opa-config shows its configuration.
+
 \b
 Exit status: 0 all that was looked at works; 1 something does not; 2 wrong usage; 3 a file is not what it should be.
 
@@ -57,21 +64,13 @@ Examples:
   aioc-opa doctor
   aioc-opa doctor --policy rego --engine both --tools tools.json
   aioc-opa doctor --opa http://127.0.0.1:8181
+  aioc-opa doctor --opa unix:opa.sock --token-file token --opa-config opa.json
 """
 
 EMBEDDED_IS_FOR: Final = "embedded is for trying out, CI and replay; production asks OPA"
 
 _STAND_IN: Final = (ToolDefinition("aioc_opa_doctor", "", {"type": "object"}),)
 """A guard without tools is refused by its check; without --tools this one stands in."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at. `ok` is None for what is not needed."""
-
-    topic: str
-    ok: bool | None
-    text: str
 
 
 def doctor(
@@ -87,6 +86,16 @@ def doctor(
     ca_file: CaFileOption = None,
     client_cert_file: ClientCertOption = None,
     client_key_file: ClientKeyOption = None,
+    opa_config: Annotated[
+        Path | None,
+        typer.Option("--opa-config", metavar="FILE", help="The configuration (JSON) of that OPA, to look at as well."),
+    ] = None,
+    max_age: Annotated[
+        float,
+        typer.Option(
+            "--max-age", min=1.0, metavar="SECONDS", help="A bundle fetched longer ago is stale.", show_default=True
+        ),
+    ] = DEFAULT_MAX_AGE_SECONDS,
     path: PathOption = DEFAULT_PATH,
     deadline: DeadlineOption = DEFAULT_DEADLINE_SECONDS,
     json: JsonOption = False,
@@ -109,8 +118,13 @@ def doctor(
         )
     if policy is not None and not policy.exists():
         raise InputFileError(f"{policy}: no such policy folder or bundle")
+    if opa_config is not None and opa is None:
+        raise typer.BadParameter("--opa-config is for --opa")
+    config = None if opa_config is None else read_object(opa_config).value
     definitions = _STAND_IN if tools is None else read_tool_list(tools)
     findings = [_package(), _embedded(), _opa_binary(), *_set_up(options, definitions, deadline)]
+    if options is not None and options.opa is not None:
+        findings += server_findings(options, config=config, max_age_seconds=max_age)
     if json:
         say(json_line({"findings": [_as_json(each) for each in findings]}))
     else:

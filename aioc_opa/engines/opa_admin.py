@@ -170,6 +170,30 @@ class OpaAdmin:
         place = DecisionPath(path).text
         self._ask(f"data {place!r}", lambda: self._client.update_or_create_data(dict(document), place))
 
+    def request(self, method: str, path: str, body: str | None, *, with_token: bool) -> requests.Response:
+        """One request, whatever its answer; for `opa_looking`. Nothing is followed, and the body is not read yet.
+
+        Raises:
+            requests.RequestException: nobody answers.
+            EngineConfigurationError: the token cannot be read.
+        """
+        try:
+            line = self._authorization.line().decode("ascii").strip() if with_token else ""
+        except EngineFailureError as error:
+            raise EngineConfigurationError(error.detail) from error
+        # requests drops a header of the session whose value is None.
+        headers = {"Authorization": line.partition(": ")[2] or None, "Accept-Encoding": "identity"}
+        root = self._client.root_url.removesuffix("/v1")
+        return self._session.request(
+            method,
+            f"{root}/{path}",
+            data=body,
+            headers=headers,
+            timeout=self._client.timeout,
+            allow_redirects=False,
+            stream=True,
+        )
+
     def close(self) -> None:
         """Close the connections."""
         self._client.close_connection()

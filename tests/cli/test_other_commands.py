@@ -14,7 +14,7 @@ from aioc_opa.core.fingerprint import tool_proposal_hash
 from aioc_opa.core.tool_schemas.json_schema_for_opa import for_opa_check
 from aioc_opa.models.json_schemas import contract_schemas
 from tests.cli.conftest import TOOLS, Command, Files, call
-from tests.hostile.server import HostileServer
+from tests.cli.servers import refusing_server
 
 
 @pytest.fixture
@@ -70,9 +70,10 @@ def test_doctor_asks_each_engine_for_a_probe(aioc: Command, files: Files, opa: s
     assert "ok    local decides" in both.out
     assert "UnsafeAnyRevision" in both.out
     server = aioc("doctor", "--opa", opa, "--path", "cases/decision", "--json")
-    assert server.status == 0
     topics = {each["topic"]: each["ok"] for each in server.document["findings"]}
     assert topics[f"{opa} decides"] is True
+    assert topics["policy API"] is False  # it decides, and it is open to everybody
+    assert server.status == 1
     assert topics["tools"] is None
 
 
@@ -136,12 +137,11 @@ def test_doctor_finds_a_policy_that_allows_anything_and_a_server_that_is_away(ai
 
 
 def test_doctor_says_that_a_server_refuses_us_and_its_columns_do_not_run_together(aioc: Command) -> None:
-    with HostileServer() as server:
-        server.next_fault(lambda exchange: exchange.respond(b'{"code":"unauthorized"}', status="401 Unauthorized"))
-        found = aioc("doctor", "--opa", server.url)
+    with refusing_server() as url:
+        found = aioc("doctor", "--opa", url)
     assert found.status == 1
     (line,) = (line for line in found.out.splitlines() if line.startswith("FAILS"))
-    assert line.startswith(f"FAILS {server.url} decides  opa engine: ")
+    assert line.startswith(f"FAILS {url} decides  opa engine: ")
     assert "refuses us" in line
     assert "system.authz let this token ask for data.aioc.tool_policy.decision" in line
     assert "status 401" in line
