@@ -39,11 +39,13 @@ def looked(aioc: Command, opa: OpaProcess, *options: str) -> dict[str, tuple[boo
 
 def test_an_open_server_is_described_and_left_as_it_was(aioc: Command, opa_binary: Path, tmp_path: Path) -> None:
     arguments = ["--set=decision_logs.console=true"]
-    with OpaProcess(opa_binary, tmp_path, policies={"p.rego": OPEN}, arguments=arguments) as opa:
-        with OpaAdmin(opa.url) as admin:
-            before = admin.policy_ids()
-            found = looked(aioc, opa)
-            assert admin.policy_ids() == before
+    with (
+        OpaProcess(opa_binary, tmp_path, policies={"p.rego": OPEN}, arguments=arguments) as opa,
+        OpaAdmin(opa.url) as admin,
+    ):
+        before = admin.policy_ids()
+        found = looked(aioc, opa)
+        assert admin.policy_ids() == before
     assert found["version"][0] is True
     assert found["way"][0] is True
     assert found["clock"][0] is True
