@@ -117,7 +117,10 @@ class AsyncExecution:
     def _not_entered(self, done: asyncio.Future[Begun | Denied]) -> None:
         begun = None if done.cancelled() or done.exception() is not None else done.result()
         if begun is not None and not isinstance(begun, Denied):
-            asyncio.get_running_loop().run_in_executor(None, self._core.finish, self._call, begun, "not_entered")
+            # A thread of its own: the loop's may be closing with the cancelled task.
+            threading.Thread(
+                target=self._core.finish, args=(self._call, begun, "not_entered"), name="aioc-opa-not-entered"
+            ).start()
 
     def _handler(self) -> Any:
         args, kwargs = self._call.tool.schema.bind(self._call.parsed)

@@ -129,14 +129,14 @@ def look_up(
         if record is None:
             logger.warning("denied resume: there is no such approval in the caller's tenant")
             return denied(Reason.APPROVAL_UNAVAILABLE, started)
+        if not _same_principal(record, principal):
+            logger.warning("denied resume of %s: the call was held for another principal", approval_id)
+            return denied(Reason.APPROVAL_BINDING_MISMATCH, started)
         if record.state not in {ApprovalState.PENDING, ApprovalState.APPROVED}:
             return denied(reason_of_state(record.state), started)
         if record.payload is None:
             logger.warning("denied resume of %s: its arguments are not kept any more", approval_id)
             return denied(Reason.APPROVAL_UNAVAILABLE, started)
-        if not _same_principal(record, principal):
-            logger.warning("denied resume of %s: the call was held for another principal", approval_id)
-            return denied(Reason.APPROVAL_BINDING_MISMATCH, started)
         broker.store.log_access(record.tenant, approval_id, "runtime", "resume")
         call = StoredCall.model_validate_json(record.payload, by_alias=True, by_name=False)
         if record.state is ApprovalState.PENDING:

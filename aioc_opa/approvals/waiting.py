@@ -7,14 +7,17 @@ dismisses it. Looking again every so often costs a read; an event loop does it i
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aioc_opa.core.approvals.states import ApprovalEvent, ApprovalState
 
 if TYPE_CHECKING:
     from aioc_opa.approvals.broker import ApprovalBroker
+
+logger: Final = logging.getLogger("aioc_opa.approvals")
 
 _RAN_OUT = "the call stopped waiting"
 _CANCELLED = "the waiting call was cancelled"
@@ -50,7 +53,7 @@ def wait_for_decision(broker: ApprovalBroker, tenant: str, approval_id: str, sec
                 return _ran_out(broker, tenant, approval_id)
             time.sleep(min(left, broker.poll_seconds))
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
-        broker.give_up(tenant, approval_id, ApprovalEvent.DISMISS, _CANCELLED)
+        _dismissed(broker, tenant, approval_id)
         raise
 
 
@@ -72,8 +75,16 @@ async def wait_for_decision_async(broker: ApprovalBroker, tenant: str, approval_
             await asyncio.sleep(min(left, broker.poll_seconds))
     except asyncio.CancelledError:
         # Shielded: whoever cancels twice does not wait for the write, and it is made all the same.
-        await asyncio.shield(asyncio.to_thread(broker.give_up, tenant, approval_id, ApprovalEvent.DISMISS, _CANCELLED))
+        await asyncio.shield(asyncio.to_thread(_dismissed, broker, tenant, approval_id))
         raise
+
+
+def _dismissed(broker: ApprovalBroker, tenant: str, approval_id: str) -> None:
+    """Dismiss a request that nobody waits for any more. Never raises: the cancellation is what the caller must see."""
+    try:
+        broker.give_up(tenant, approval_id, ApprovalEvent.DISMISS, _CANCELLED)
+    except Exception as error:  # noqa: BLE001 - the request stays pending until it expires
+        logger.error("a request whose wait was cancelled stays pending (%s)", type(error).__name__)  # noqa: TRY400 - no values
 
 
 def _state(broker: ApprovalBroker, tenant: str, approval_id: str) -> ApprovalState | None:
