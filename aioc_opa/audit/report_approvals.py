@@ -121,7 +121,8 @@ def _latest(summary: ApprovalSummary) -> tuple[Block, ...]:
 def _row(one: Approval) -> tuple[Cell, ...]:
     votes = sorted(one.votes.items())
     named = ", ".join(f"{visible(person)} {verdict}" for person, verdict in votes[:_NAMED_VOTERS])
-    more = f" and {len(votes) - _NAMED_VOTERS} more" if len(votes) > _NAMED_VOTERS else ""
+    unnamed = len(votes[_NAMED_VOTERS:]) + one.more_votes
+    more = f" and {unnamed} more" if unnamed else ""
     waited = one.waited_ms
     return (
         one.requested_at or "before these records",

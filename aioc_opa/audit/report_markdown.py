@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 
     from aioc_opa.audit.report_blocks import Block, Cell, Page
 
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~&:@$^=-])")
+_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~&:@$^=]|(?<=[wW]{3})\.)")
 """Everything that Markdown, its common extensions, or HTML inside it could read; names of sites and mail included."""
+
+_OURS: Final = re.compile(r"([\\*_\[\]<>|])")
+"""Likewise in our own sentences, which have code in backticks, and no links."""
 
 _LEVELS: Final = {"good": "✓ ", "warn": "⚠ ", "bad": "✗ ", "plain": ""}
 
@@ -33,29 +36,29 @@ def markdown_text(page: Page) -> str:
 
 def _block(block: Block) -> Iterator[str]:
     if isinstance(block, Paragraph):
-        yield _escaped(block.text)
+        yield _ours(block.text)
     elif isinstance(block, Notice):
-        yield f"> {_LEVELS[block.level]}{_escaped(block.text)}"
+        yield f"> {_LEVELS[block.level]}{_ours(block.text)}"
     elif isinstance(block, Tiles):
         yield from _table(("", "", ""), [(label, number, more) for label, number, more, _ in block.items])
     elif isinstance(block, Bullets):
-        yield from (f"- {_escaped(item)}" for item in block.items)
+        yield from (f"- {_ours(item)}" for item in block.items)
     elif isinstance(block, TimeChart):
-        yield f"**{_escaped(block.caption)}**"
+        yield f"**{_ours(block.caption)}**"
         yield ""
         yield from _table(block.table.columns, list(block.table.rows))
     elif isinstance(block, Table):
-        yield f"**{_escaped(block.caption)}**"
+        yield f"**{_ours(block.caption)}**"
         yield ""
         yield from _table(block.columns, list(block.rows))
         if block.note:
             yield ""
-            yield _escaped(block.note)
+            yield _ours(block.note)
 
 
 def _table(columns: tuple[str, ...], rows: list[tuple[Cell, ...]] | list[tuple[str, str, str]]) -> Iterator[str]:
     numeric = [bool(rows) and all(type(row[place]) is int for row in rows) for place in range(len(columns))]
-    yield f"| {' | '.join(map(_escaped, columns))} |"
+    yield f"| {' | '.join(map(_ours, columns))} |"
     yield f"| {' | '.join('---:' if number else '---' for number in numeric)} |"
     for row in rows:
         yield f"| {' | '.join(map(_cell, row))} |"
@@ -64,9 +67,13 @@ def _table(columns: tuple[str, ...], rows: list[tuple[Cell, ...]] | list[tuple[s
 def _cell(cell: Cell) -> str:
     if isinstance(cell, Data):
         return _escaped(cell.text)
-    return number_text(cell) if isinstance(cell, int) else _escaped(cell)
+    return number_text(cell) if isinstance(cell, int) else _ours(cell)
 
 
 def _escaped(text: str) -> str:
     """`text` as text. `visible` has taken every line's end and control character out of what is data."""
     return _SPECIAL.sub(r"\\\1", text)
+
+
+def _ours(text: str) -> str:
+    return _OURS.sub(r"\\\1", text)

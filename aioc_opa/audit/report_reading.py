@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from aioc_opa.core.audit.anchors import Anchor
     from aioc_opa.core.audit_report.collector import Figures
 
-PROGRESS_LINES: Final = 100_000
+PROGRESS_LINES: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)

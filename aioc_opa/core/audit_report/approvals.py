@@ -38,6 +38,7 @@ class Approval:
         tenant: of the call.
         requested_at: RFC 3339; None when the request is not among the records.
         votes: verdict by person, the first `MAX_VOTERS`.
+        more_votes: how many there are beyond those.
         moves: when it came to a state of `ENDS`.
         used_at: when an execution began under it.
     """
@@ -48,6 +49,7 @@ class Approval:
     tenant: str | None = None
     requested_at: str | None = None
     votes: dict[str, str] = field(default_factory=dict)
+    more_votes: int = 0
     moves: dict[str, str] = field(default_factory=dict)
     used_at: str | None = None
 
@@ -120,8 +122,10 @@ class ApprovalLedger:
         elif event.kind == "approval_vote" and event.decision in ("approved", "rejected"):
             for voter in event.voters:
                 self._voters.add(voter, 0 if event.decision == "approved" else 1)
-                if len(approval.votes) < MAX_VOTERS:
+                if voter in approval.votes or len(approval.votes) < MAX_VOTERS:
                     approval.votes[voter] = event.decision
+                else:
+                    approval.more_votes += 1
         elif event.kind == "approval_ended" and event.decision in ENDS:
             approval.moves[event.decision] = min(approval.moves.get(event.decision, event.at), event.at)
         elif event.kind in _USES:

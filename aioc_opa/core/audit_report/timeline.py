@@ -24,6 +24,9 @@ _MONDAY: Final = 4 * _DAY
 """1970-01-05: so steps of weeks begin on Mondays, and all others at midnight UTC."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST: Final = -62_135_596_800
+"""0001-01-01T00:00:00Z."""
+
 _LAST: Final = 253_402_300_799
 """9999-12-31T23:59:59Z."""
 
@@ -47,7 +50,8 @@ def milliseconds_between(start: str, end: str) -> int | None:
 
 def text_of(seconds: int) -> str:
     """The time, to the minute, as ``2026-07-15 09:00``."""
-    return (_EPOCH + timedelta(seconds=max(0, min(seconds, _LAST)))).strftime("%Y-%m-%d %H:%M")
+    moment = _EPOCH + timedelta(seconds=max(_FIRST, min(seconds, _LAST)))
+    return moment.replace(tzinfo=None).isoformat(sep=" ", timespec="minutes")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""What a report counts, without a log, a file or a clock."""
