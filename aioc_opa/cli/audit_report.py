@@ -39,7 +39,7 @@ cannot be read, or the file cannot be written (it is never written over); 74 the
 Examples:
   aioc-opa audit report audit/ --keys writer.pub.json --out july.html \\
     --since 2026-07-01T00:00:00Z --until 2026-08-01T00:00:00Z
-  aioc-opa audit report audit.db --keys writer.pub.json --anchor latest.note --format markdown > report.md
+  aioc-opa audit report audit.db --keys writer.pub.json --anchor latest.note --format markdown > report.markdown
 """
 
 _MODE: Final = 0o600
