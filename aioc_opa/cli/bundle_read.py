@@ -51,7 +51,7 @@ Exit status: 0 said; 1 --public-key, and the signature does not hold; 2 wrong us
 \b
 Examples:
   aioc-opa bundle inspect tools.tar.gz --public-key signing.pub.pem
-  aioc-opa bundle inspect tools.tar.gz --format markdown > tools.md
+  aioc-opa bundle inspect tools.tar.gz --format markdown > tools.markdown
 """
 
 DIFF_HELP: Final = """Say what changes from one bundle to another, in the words of `bundle inspect`.
