@@ -6,6 +6,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 OPA_VERSION := $(shell cat .opa-version)
+PYTEST_ARGS ?= -n 2 --dist loadfile
 
 .PHONY: help run test lint types rego unit fuzz torture conformance bench serve schemas library-digests clean
 
