@@ -33,7 +33,9 @@ _INSERT_ONLY: Final[Mapping[str, str]] = {
         "AND tenant = NEW.tenant AND run_id = NEW.run_id AND proposal_hash = NEW.proposal_hash)"
     ),
     "aioc_approval_consumptions": "approval_id = NEW.approval_id OR execution_id = NEW.execution_id",
-    "aioc_call_claims": "tenant = NEW.tenant AND run_id = NEW.run_id AND call_id = NEW.call_id",
+    "aioc_call_claims": (
+        "execution_id = NEW.execution_id OR (tenant = NEW.tenant AND run_id = NEW.run_id AND call_id = NEW.call_id)"
+    ),
     "aioc_effect_intents": "execution_id = NEW.execution_id",
     "aioc_effect_ends": "execution_id = NEW.execution_id AND final = NEW.final",
     "aioc_approval_access": "seq = NEW.seq",
@@ -42,6 +44,8 @@ _INSERT_ONLY: Final[Mapping[str, str]] = {
 
 def _tables(dialect: Dialect) -> list[str]:
     serial = _SERIAL[dialect]
+    # A REPLACE by the hidden rowid of another row would delete that one, and no trigger sees it: so there is no rowid.
+    keyed = " WITHOUT ROWID" if dialect == "sqlite" else ""
     return [
         f"""CREATE TABLE aioc_approvals (
             seq {serial},
@@ -72,7 +76,7 @@ def _tables(dialect: Dialect) -> list[str]:
             at_ms BIGINT NOT NULL)""",
         "CREATE INDEX aioc_approval_votes_of ON aioc_approval_votes (approval_id, seq)",
         # With its call: what was rejected stays rejected for its run, whatever becomes of the approval's row.
-        """CREATE TABLE aioc_approval_endings (
+        f"""CREATE TABLE aioc_approval_endings (
             approval_id TEXT PRIMARY KEY REFERENCES aioc_approvals (approval_id),
             tenant TEXT NOT NULL,
             run_id TEXT NOT NULL,
@@ -80,10 +84,10 @@ def _tables(dialect: Dialect) -> list[str]:
             state TEXT NOT NULL CHECK (state IN ('rejected', 'expired', 'dismissed', 'revoked')),
             ended_by TEXT NOT NULL,
             end_reason TEXT,
-            at_ms BIGINT NOT NULL)""",
+            at_ms BIGINT NOT NULL){keyed}""",
         """CREATE UNIQUE INDEX aioc_approval_endings_rejected
             ON aioc_approval_endings (tenant, run_id, proposal_hash) WHERE state = 'rejected'""",
-        """CREATE TABLE aioc_effect_intents (
+        f"""CREATE TABLE aioc_effect_intents (
             execution_id TEXT PRIMARY KEY,
             tenant TEXT NOT NULL,
             run_id TEXT NOT NULL,
@@ -91,25 +95,25 @@ def _tables(dialect: Dialect) -> list[str]:
             tool_name TEXT NOT NULL,
             proposal_hash TEXT NOT NULL,
             approval_id TEXT,
-            at_ms BIGINT NOT NULL)""",
-        """CREATE TABLE aioc_approval_consumptions (
+            at_ms BIGINT NOT NULL){keyed}""",
+        f"""CREATE TABLE aioc_approval_consumptions (
             approval_id TEXT PRIMARY KEY REFERENCES aioc_approvals (approval_id),
             execution_id TEXT NOT NULL UNIQUE REFERENCES aioc_effect_intents (execution_id),
-            at_ms BIGINT NOT NULL)""",
-        """CREATE TABLE aioc_call_claims (
+            at_ms BIGINT NOT NULL){keyed}""",
+        f"""CREATE TABLE aioc_call_claims (
             tenant TEXT NOT NULL,
             run_id TEXT NOT NULL,
             call_id TEXT NOT NULL,
             execution_id TEXT NOT NULL UNIQUE REFERENCES aioc_effect_intents (execution_id),
             at_ms BIGINT NOT NULL,
-            PRIMARY KEY (tenant, run_id, call_id))""",
+            PRIMARY KEY (tenant, run_id, call_id)){keyed}""",
         # final 0: nobody knew; 1: how it really ended, which can become known later.
-        """CREATE TABLE aioc_effect_ends (
+        f"""CREATE TABLE aioc_effect_ends (
             execution_id TEXT NOT NULL REFERENCES aioc_effect_intents (execution_id),
             final INTEGER NOT NULL CHECK (final IN (0, 1)),
             outcome TEXT NOT NULL,
             at_ms BIGINT NOT NULL,
-            PRIMARY KEY (execution_id, final))""",
+            PRIMARY KEY (execution_id, final)){keyed}""",
         f"""CREATE TABLE aioc_approval_access (
             seq {serial},
             tenant TEXT NOT NULL,

@@ -15,7 +15,6 @@ import pytest
 from aioc_opa.approvals.memory_store import MemoryApprovalStore
 from aioc_opa.approvals.payload_cipher import PayloadCipher
 from aioc_opa.approvals.postgres_store import open_postgres_store
-from aioc_opa.approvals.sqlite_store import open_sqlite_store
 from aioc_opa.approvals.stores import open_store
 from aioc_opa.core.approvals.states import ApprovalEvent, ApprovalState
 from aioc_opa.errors import ApprovalStoreError, ConfigurationError
@@ -67,6 +66,28 @@ def test_what_must_not_be_undone_takes_inserts_only(sql_case: SqlCase, table: st
         with pytest.raises(ApprovalStoreError):
             sql_case.sql(f"TRUNCATE {table} CASCADE")
     assert sql_case.sql(count) == before
+
+
+@pytest.mark.parametrize("name", ["rowid", "_rowid_", "oid"])
+@pytest.mark.parametrize("table", INSERT_ONLY)
+def test_no_row_is_replaced_by_its_hidden_rowid(sqlite_case: SqlCase, table: str, name: str) -> None:
+    case = sqlite_case
+    filled(case.store)
+    count = f"SELECT count(*) FROM {table}"
+    before = case.sql(count)
+    # seq is the rowid where there is one, and is compared; the other tables have none.
+    with pytest.raises(ApprovalStoreError):
+        case.sql(f"INSERT OR REPLACE INTO {table} ({name}) SELECT {name} FROM {table}")
+    assert case.sql(count) == before
+
+
+def test_a_claim_is_not_replaced_by_another_call_of_its_execution(sqlite_case: SqlCase) -> None:
+    # PostgreSQL has no REPLACE; its upsert is an UPDATE, which is refused above.
+    filled(sqlite_case.store)
+    with pytest.raises(ApprovalStoreError, match="IntegrityError"):
+        sqlite_case.sql(
+            "INSERT OR REPLACE INTO aioc_call_claims SELECT tenant, 'other', 'other', execution_id, 1 FROM aioc_call_claims"
+        )
 
 
 def test_an_approval_with_votes_cannot_be_deleted(sql_case: SqlCase) -> None:
