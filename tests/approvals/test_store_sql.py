@@ -15,6 +15,7 @@ import pytest
 from aioc_opa.approvals.memory_store import MemoryApprovalStore
 from aioc_opa.approvals.payload_cipher import PayloadCipher
 from aioc_opa.approvals.postgres_store import open_postgres_store
+from aioc_opa.approvals.sqlite_store import open_sqlite_store
 from aioc_opa.approvals.stores import open_store
 from aioc_opa.core.approvals.states import ApprovalEvent, ApprovalState
 from aioc_opa.errors import ApprovalStoreError, ConfigurationError
