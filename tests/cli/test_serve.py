@@ -46,12 +46,11 @@ def test_it_serves_until_it_is_told_to_stop(
         assert running.stdout.readline().startswith("revision sha256:")
         assert is_healthy(("127.0.0.1", port))
         running.send_signal(number)
-        out, _ = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=60)
     finally:
         running.kill()
         running.communicate()
-    assert out == "stopped\n"
-    assert running.returncode == 0
+    assert (out, running.returncode) == ("stopped\n", 0), err
     assert not is_healthy(("127.0.0.1", port))
 
 
