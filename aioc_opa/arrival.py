@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from aioc_opa.access.questions import AccessGranted, AccessQuestion, AccessRefused, ToolMetadata
-from aioc_opa.call_request import SurroundingsError, problem_of
+from aioc_opa.call_request import problem_of
 from aioc_opa.core.reasons import Reason
 from aioc_opa.denials import denied, not_authorized
 
@@ -60,8 +60,6 @@ def arrive(request: CallRequest, registry: ToolRegistry, deadline: Deadline, *, 
         return not_authorized(Reason.TOOL_NOT_REGISTERED, started)
     try:
         around = request.surroundings()
-        if tool is not None and tool.once and not (around.run_id_given and around.call_id_given):
-            raise SurroundingsError("a tool marked once needs call_id and run_context.run_id from the application")
     except Exception as error:  # noqa: BLE001 - names, context or principal of whatever kind
         name = "a call" if tool is None else tool.name
         logger.warning("denied %s: %s: %s", name, Reason.POLICY_INPUT_INVALID, problem_of(error))

@@ -83,7 +83,7 @@ class AsyncToolGuard(GuardBase):
         request = CallRequest.of_call(tool_name, raw_arguments, **options)
         arrival = self._core.arrive(request, self._deadline())
         if isinstance(arrival, Denied) and self._core.audit is not None:
-            await self._core.audit.record_async(self._core.audit.turned_away(request, arrival))
+            await self._core.audit.record_async(self._core.turned_away(request, arrival))
         return await self._decided(arrival)
 
     async def authorize_resume(

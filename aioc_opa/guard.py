@@ -85,7 +85,7 @@ class ToolGuard(GuardBase):
         request = CallRequest.of_call(tool_name, raw_arguments, **options)
         arrival = self._core.arrive(request, self._deadline())
         if isinstance(arrival, Denied) and self._core.audit is not None:
-            self._core.audit.record(self._core.audit.turned_away(request, arrival))
+            self._core.audit.record(self._core.turned_away(request, arrival))
         return self._decided(arrival)
 
     def authorize_resume(self, approval_id: str, **options: Unpack[ResumeOptions]) -> Allowed | Denied | Suspended:

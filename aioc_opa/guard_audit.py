@@ -89,7 +89,7 @@ class GuardAudit:
         elif self.trail.mode == "required":
             raise AuditUnavailableError("the event cannot be written")
 
-    def turned_away(self, request: CallRequest, denied: Denied) -> AuditEvent | None:
+    def turned_away(self, request: CallRequest, denied: Denied, *, registered: bool) -> AuditEvent | None:
         """The event of a call that ended before the gate: no such tool, or surroundings that are none."""
         principal = request.principal if type(request.principal) is Principal else None
         return self._event(
@@ -97,7 +97,7 @@ class GuardAudit:
             principal=principal,
             agent_name=id_label(request.agent_name),
             call_id=id_label(request.call_id),
-            tool_name=tool_label(request.target, registered=False),
+            tool_name=tool_label(request.target, registered=registered),
             decision="deny",
             reason=denied.audit_code,
             duration_ms=denied.duration_ms,

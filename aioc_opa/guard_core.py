@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from aioc_opa.engines.deadline import Deadline
     from aioc_opa.guard_resume import ResumedCall
     from aioc_opa.guard_settings import GuardSettings
+    from aioc_opa.models.audit_event import AuditEvent
     from aioc_opa.models.decision import PolicyDecision
     from aioc_opa.models.principal import Principal
     from aioc_opa.tool_registry import RegisteredTool
@@ -93,6 +94,11 @@ class GuardCore(ExecutionCore):
         """Step 1, before the access gate is asked."""
         return arrive(request, self.registry, deadline, gated=self.settings.access is not None)
 
+    def turned_away(self, request: CallRequest, refusal: Denied) -> AuditEvent | None:
+        """The audit's event of a call that ended before the access gate."""
+        registered = self.registry.find(request.target) is not None
+        return None if self.audit is None else self.audit.turned_away(request, refusal, registered=registered)
+
     def begin(self, arrival: Arrival, resumed: ResumedCall | None = None) -> Attempt | Denied:
         """Decode, parse, fingerprint and write the question.
 
@@ -106,6 +112,11 @@ class GuardCore(ExecutionCore):
         tool = arrival.tool
         if tool is None:
             return denied(Reason.TOOL_NOT_AUTHORIZED, arrival.started, stage="access")
+        around = arrival.surroundings
+        if tool.once and not (around.run_id_given and around.call_id_given):
+            # Only here, after step 1: before it, a tool that is marked once would differ from one that is not there.
+            logger.warning("denied %s: marked once, it needs call_id and run_context.run_id", tool.name)
+            return denied(Reason.POLICY_INPUT_INVALID, arrival.started)
         prepared = self.prepare(tool, arrival.request.raw_arguments)
         try:
             return self._attempt(arrival, tool, prepared, resumed)

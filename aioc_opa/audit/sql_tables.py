@@ -13,7 +13,7 @@ COMPONENT: Final = "audit"
 
 _TABLE: Final = """CREATE TABLE aioc_audit_records (
     writer VARCHAR(64) NOT NULL,
-    sequence BIGINT NOT NULL,
+    sequence BIGINT NOT NULL CHECK (sequence > 0),
     hash CHAR(64) NOT NULL UNIQUE,
     record TEXT NOT NULL,
     PRIMARY KEY (writer, sequence))"""
@@ -38,7 +38,8 @@ def _first(dialect: Dialect) -> Sequence[str]:
             ),
         ]
     return [
-        _TABLE,
+        # A REPLACE by the hidden rowid of another row would delete that one, and no trigger sees it: there is no rowid.
+        f"{_TABLE} WITHOUT ROWID",
         f"CREATE TRIGGER aioc_audit_records_no_update BEFORE UPDATE ON aioc_audit_records {_REFUSE}",
         f"CREATE TRIGGER aioc_audit_records_no_delete BEFORE DELETE ON aioc_audit_records {_REFUSE}",
         # REPLACE deletes without firing the trigger above (https://sqlite.org/lang_conflict.html).

@@ -39,7 +39,7 @@ cannot be read, or the file cannot be written (it is never written over); 74 the
 Examples:
   aioc-opa audit report audit/ --keys writer.pub.json --out july.html \\
     --since 2026-07-01T00:00:00Z --until 2026-08-01T00:00:00Z
-  aioc-opa audit report audit.db --keys writer.pub.json --anchor latest.note --format markdown > report.markdown
+  aioc-opa audit report audit.db --keys writer.pub.json --format markdown > report.markdown
 """
 
 _MODE: Final = 0o600
@@ -71,7 +71,7 @@ def report(
     ] = None,
     anchor_keys: Annotated[
         Path | None,
-        typer.Option("--anchor-keys", metavar="F", help="Public keys that anchors are believed by; without: --keys."),
+        typer.Option("--anchor-keys", metavar="F", help="Public keys that anchors are believed by: not the writer's."),
     ] = None,
     anchor_name: AnchorNameOption = DEFAULT_NAME,
     expect_writer: Annotated[
@@ -95,6 +95,8 @@ def report(
 
     if keys is None and (anchor or anchor_keys or expect_writer):
         raise typer.BadParameter("--anchor, --anchor-keys and --expect-writer need --keys")
+    if anchor and anchor_keys is None:
+        raise typer.BadParameter("--anchor needs --anchor-keys: an anchor of the writer's own key proves nothing more")
     wanted = selection(
         writer=None, kind=None, tool=None, decision=None, reason=None, identity=None, tenant=tenant, run=None,
         since=since, until=until,
@@ -102,8 +104,8 @@ def report(
     if wanted.since is not None and wanted.until is not None and wanted.since >= wanted.until:
         raise typer.BadParameter("--since must be before --until")
     believed = None if keys is None else read_public_keys(keys)
-    of_anchors = believed if anchor_keys is None else read_public_keys(anchor_keys)
-    anchors = [read_anchor(path, of_anchors or {}, key_name=anchor_name) for path in anchor or ()]
+    of_anchors = {} if anchor_keys is None else read_public_keys(anchor_keys)
+    anchors = [read_anchor(path, of_anchors, key_name=anchor_name) for path in anchor or ()]
     figures = Figures(since=wanted.since, until=wanted.until, tenants=frozenset(wanted.tenants))
     reading = report_reading.read(
         open_source(log),

@@ -34,7 +34,7 @@ anchor is not signed by a key that is believed.
 \b
 Examples:
   aioc-opa audit verify audit/ --keys writer.pub.json
-  aioc-opa audit verify audit/ --keys writer.pub.json --anchor 2026-07-15.note --expect-writer api-1
+  aioc-opa audit verify audit/ --keys writer.pub.json --expect-writer api-1
   aioc-opa audit verify audit.db --keys writer.pub.json --anchor latest.note --anchor-keys auditor.pub.json --json
 """
 
@@ -48,7 +48,7 @@ def verify(
     ] = None,
     anchor_keys: Annotated[
         Path | None,
-        typer.Option("--anchor-keys", metavar="F", help="Public keys that anchors are believed by; without: --keys."),
+        typer.Option("--anchor-keys", metavar="F", help="Public keys that anchors are believed by: not the writer's."),
     ] = None,
     anchor_name: AnchorNameOption = DEFAULT_NAME,
     expect_writer: Annotated[
@@ -64,7 +64,9 @@ def verify(
     from aioc_opa.audit.sources import open_source  # noqa: PLC0415 - likewise
 
     believed = read_public_keys(keys)
-    of_anchors = believed if anchor_keys is None else read_public_keys(anchor_keys)
+    if anchor and anchor_keys is None:
+        raise typer.BadParameter("--anchor needs --anchor-keys: an anchor of the writer's own key proves nothing more")
+    of_anchors = {} if anchor_keys is None else read_public_keys(anchor_keys)
     anchors = [read_anchor(path, of_anchors, key_name=anchor_name) for path in anchor or ()]
     report = verifier.verify(open_source(log), believed, anchors=anchors, expected_writers=expect_writer or ())
     if json:

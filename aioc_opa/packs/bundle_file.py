@@ -83,7 +83,7 @@ def read_bundle(path: Path) -> BundleFile:
     source = str(path)
     if not path.is_file():
         raise PolicyLoadError(f"{source}: no such bundle (a .tar.gz file)")
-    files = read_policy_files(path)
+    files = read_policy_files(path, whole=True)
     if MANIFEST not in files:
         raise PolicyLoadError(f"{source}: has no .manifest: build it with `aioc-opa bundle build`")
     manifest = read_bundle_manifest(source, files[MANIFEST])

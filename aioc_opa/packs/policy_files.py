@@ -85,8 +85,12 @@ class _Intake:
         self.files[path] = content
 
 
-def read_policy_files(path: Path) -> dict[str, bytes]:
+def read_policy_files(path: Path, *, whole: bool = False) -> dict[str, bytes]:
     """The policy files below the folder, or in the ``.tar.gz``, at `path`: relative POSIX path to content, sorted.
+
+    Args:
+        path: of the folder or the archive.
+        whole: for an archive that another OPA will load: refuse the test modules in it, for OPA evaluates them.
 
     Raises:
         PolicyLoadError: it cannot be read, or holds something that is refused.
@@ -95,7 +99,7 @@ def read_policy_files(path: Path) -> dict[str, bytes]:
         if path.is_dir():
             files = _read_folder(path)
         elif path.is_file():
-            files = _read_archive(path)
+            files = _read_archive(path, whole=whole)
         else:
             raise PolicyLoadError(f"{path}: no such policy folder or bundle")
     except OSError as error:
@@ -136,9 +140,14 @@ def _walk(root: Path, intake: _Intake) -> Iterator[str]:
             yield prefix + name
 
 
-def _read_archive(path: Path) -> dict[str, bytes]:
+def _read_archive(path: Path, *, whole: bool) -> dict[str, bytes]:
     intake = _Intake(str(path))
     for relative, stream in archive_members(path):
-        if stream is not None and intake.wants(relative):
+        if stream is None:
+            continue
+        if intake.wants(relative):
             intake.take(relative, stream)
+        elif whole and relative.lower().endswith(".rego"):
+            # One revision would stand for two policies.
+            raise PolicyLoadError(f"{path}: {relative!r}: a bundle has no test modules; OPA would load them as policy")
     return intake.files

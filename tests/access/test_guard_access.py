@@ -29,6 +29,7 @@ from aioc_opa.access.budgets import BudgetLimits, Budgets, MemoryBudgetLedger
 from aioc_opa.access.gate import AccessGate
 from aioc_opa.access.identities import IdentityBinding, IdentityBindings
 from aioc_opa.access.opa_adapter import OpaToolPolicy
+from aioc_opa.approvals.memory_store import MemoryApprovalStore
 from aioc_opa.models.tool_authorization import ToolApprovalResult
 from tests.access.gating import Adapter, Approvals, Remembering, result
 from tests.doubles import ScriptedEngine, allowing, denying, holding
@@ -303,3 +304,11 @@ def test_what_surrounds_a_call_is_checked_before_the_gate(kind: str) -> None:
     ):
         outcome = both.authorize(**wrong)
         assert outcome.code == "policy_input_invalid"
+
+
+def test_a_forbidden_tool_marked_once_looks_like_one_that_is_not_there(kind: str) -> None:
+    both = Both(kind, access=gate(), effects=MemoryApprovalStore())
+    both.guard.register_function(lambda: None, name="write_off", once=True)
+    forbidden, unknown = (both.authorize(tool, "{}", call_id=None) for tool in ("write_off", "nothing_of_the_kind"))
+    assert (forbidden.code, forbidden.public_reason) == (unknown.code, unknown.public_reason)
+    assert forbidden.code == "tool_not_authorized"

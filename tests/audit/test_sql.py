@@ -127,3 +127,19 @@ def test_what_is_no_database_is_refused_without_its_address(tmp_path: Path, capl
     with opened("postgresql://127.0.0.1:1/secret", timeout_seconds=30) as trail, pytest.raises(AuditUnavailableError):
         trail.record_intent(event())
     assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize("name", ["rowid", "_rowid_", "oid"])
+def test_no_record_is_replaced_by_a_hidden_rowid(tmp_path: Path, name: str) -> None:
+    target = str(tmp_path / "audit.db")
+    with opened(target) as trail:
+        trail.record_intent(event(1))
+    database = Database.open(target)
+    for statement in (
+        f"INSERT OR REPLACE INTO aioc_audit_records ({name}, writer, sequence, hash, record) VALUES (1,'o',9,'x','y')",  # noqa: S608 - our own names
+        "INSERT INTO aioc_audit_records (writer, sequence, hash, record) VALUES ('one', -5, 'x', 'y')",
+    ):
+        with pytest.raises(ApprovalStoreError), database.begin() as connection:
+            connection.exec_driver_sql(statement)
+    database.close()
+    assert verify(open_source(target), KEYS).findings == ()

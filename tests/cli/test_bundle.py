@@ -217,6 +217,17 @@ def test_every_change_to_a_signed_bundle_is_found(aioc: Command, made: Path, sig
     assert "content" in failing(verify(aioc, made, target))
 
 
+def test_a_test_module_in_a_bundle_is_refused_for_opa_would_load_it(
+    aioc: Command, made: Path, bundle: Path, tmp_path: Path
+) -> None:
+    hidden = {"aioc/packs/payments/zz_test.rego": b"package aioc.packs.payments\n\n_has_role := true\n"}
+    other = changed(bundle, tmp_path / "other.tar.gz", hidden)
+    for command in (("verify", "--unsigned", other), ("inspect", other), ("diff", bundle, other)):
+        ran = aioc("bundle", *map(str, command))
+        assert ran.status == (1 if command[0] == "verify" else 3)
+        assert "OPA would load them" in ran.out + ran.err
+
+
 def test_another_key_an_expired_bundle_and_a_low_counter_are_refused(
     aioc: Command, made: Path, signed: Path, tmp_path: Path
 ) -> None:

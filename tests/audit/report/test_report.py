@@ -118,7 +118,7 @@ def test_anchors_and_expected_writers_are_part_of_the_verification(
     text = markdown(capsys, folder, "--keys", keys, "--expect-writer", "api-9", expect=1)
     assert "missing\\_writer" in text
     path_of(folder).write_text("".join(path_of(folder).read_text().splitlines(keepends=True)[:9]))
-    assert "truncated" in markdown(capsys, folder, "--keys", keys, "--anchor", note, expect=1)
+    assert "truncated" in markdown(capsys, folder, "--keys", keys, "--anchor", note, "--anchor-keys", keys, expect=1)
 
 
 def test_a_database_gives_the_same_figures(tmp_path: Path, keys: Path, capsys: Captured) -> None:
