@@ -8,7 +8,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from aioc_opa.core.tool_schemas.json_schema_pattern import MAX_POSITIONS, UNCOUNTABLE, positions
-from tests.core.tool_schemas.test_json_schema import refusal, tool
+from tests.core.tool_schemas.json_schema_cases import refusal, tool
 
 BYTES_A_POSITION = 400
 """Of tokens that are ASCII: a literal takes 34, a class of two 92, an optional group about 130."""

@@ -17,7 +17,7 @@ from aioc_opa.core.tool_schemas.json_schema_walk import MAX_STEPS, Walk
 from aioc_opa.core.tool_schemas.json_schema_weight import number_units, weight_of
 from aioc_opa.core.tool_schemas.protocol import SchemaRejectionError
 from aioc_opa.errors import ToolRegistrationError
-from tests.core.tool_schemas.test_json_schema import issue, tool
+from tests.core.tool_schemas.json_schema_cases import issue, tool
 
 AB = "".join(random.Random(1).choices("ab", k=200_000))  # noqa: S311 - test data
 REFERENCE = {"$ref": "#/$defs/r"}
