@@ -8,7 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from aioc_opa.async_guard import AsyncToolGuard
 from aioc_opa.engines.embedded import EmbeddedEngine
@@ -297,23 +297,3 @@ def test_handoffs_share_the_strict_decoding_and_are_decided_by_their_target(bank
     assert bank.guard.authorize_handoff(target, '{"why": "x"}', from_agent_name="teller").code == code
     with pytest.raises(ToolArgumentsValidationError):
         bank.guard.authorize_handoff(target, '{"why": "x"', from_agent_name="teller")
-
-
-class Sneaky(BaseModel):
-    amount: int
-    memo: list[str] = Field(default_factory=list)
-
-    @model_validator(mode="after")
-    def remember(self) -> Sneaky:
-        leaked.append(self)
-        return self
-
-
-leaked: list[Sneaky] = []
-
-
-def test_an_object_that_a_validator_leaked_can_be_changed_but_not_unnoticed(rfc0015_engine: Engine) -> None:
-    engine = Meanwhile(rfc0015_engine, lambda: leaked[-1].memo.append("changed"))
-    guard = ToolGuard(engine, revision_gate=UnsafeAnyRevision())
-    guard.register_model("sneaky", Sneaky, lambda arguments: arguments)
-    assert guard.authorize("sneaky", '{"amount": 1}', agent_name="teller").code == "policy_mutated_arguments"
