@@ -14,6 +14,7 @@ from aioc_opa.packs.bundle_file import DATA, read_bundle
 from aioc_opa.packs.bundle_writer import bundle_archive
 from aioc_opa.packs.policy_files import MANIFEST, SIGNATURES
 from aioc_opa.packs.scaffolding import new_pack
+from aioc_opa.packs.scaffolding_rules import PackRules
 from aioc_opa.packs.starter import new_policy
 from tests.opa.bundle_server import signing_key
 
@@ -32,7 +33,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a policy, its bundle signed and unsigned, and the key."""
     folder = tmp_path_factory.mktemp("bundles")
     new_policy(folder / "policy")
-    new_pack("payments", folder / "policy", tool="refund")
+    new_pack("payments", folder / "policy", tools=["refund"], rules=PackRules.AMOUNTS)
     signing_key(folder)
     return folder
 

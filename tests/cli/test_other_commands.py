@@ -309,6 +309,14 @@ def test_a_new_pack_passes_routes_lint_and_a_decision(aioc: Command, files: File
     assert (again.status, "there already" in again.err) == (3, True)
 
 
+def test_a_new_pack_owns_every_tool_that_is_named(aioc: Command, rego: Path) -> None:
+    named = ("--tool", "send_email", "--tool", "delete_email")
+    assert aioc("new", "pack", "mail", "--policy", str(rego), *named).status == 0
+    owners = json.loads((rego / "aioc" / "owners" / "data.json").read_text())
+    assert {tool for tool, pack in owners.items() if pack == "mail"} == {"send_email", "delete_email"}
+    assert aioc("new", "pack", "other", "--policy", str(rego), "--rules", "nonsense").status == 2
+
+
 def test_stale_routes_are_exit_1_under_check_and_are_written_else(aioc: Command, rego: Path) -> None:
     routes = rego / "aioc" / "routes" / "routes.rego"
     before = routes.read_text()

@@ -17,6 +17,7 @@ from aioc_opa import (
     UnsafeAnyRevision,
 )
 from aioc_opa.packs.scaffolding import new_pack
+from aioc_opa.packs.scaffolding_rules import PackRules
 from tests.conftest import ROOT
 from tests.docs.blocks import blocks
 
@@ -42,7 +43,7 @@ def test_the_readme_shows_the_rules_that_new_pack_writes(tmp_path: Path) -> None
     (tmp_path / "aioc" / "tool_policy").mkdir(parents=True)
     library = "aioc/tool_policy/tool_policy.rego"
     (tmp_path / library).write_text((ROOT / "rego" / library).read_text())
-    new_pack("payments", tmp_path, tool="refund")
+    new_pack("payments", tmp_path, tools=["refund"], rules=PackRules.AMOUNTS)
     written = rules((tmp_path / "aioc/packs/payments/payments.rego").read_text())
     shown = rules(rego_of("README.md"))
     assert len(shown) > 5

@@ -96,7 +96,7 @@ def test_from_the_wheel_to_a_decision_outside_a_checkout(installed: Path, tmp_pa
     assert Path(found.stdout.strip()).is_relative_to(installed.parent)
 
     assert "my-policy/aioc/tool_policy/tool_policy.rego" in program("new", "policy", "my-policy").splitlines()
-    program("new", "pack", "payments", "--policy", "my-policy", "--tool", "refund")
+    program("new", "pack", "payments", "--policy", "my-policy", "--tool", "refund", "--rules", "amounts")
     assert program("routes", "my-policy") == "my-policy/aioc/routes/routes.rego: current\n"
     program("routes", "my-policy", "--check")
     assert program("lint", "my-policy") == "my-policy: clean\n"

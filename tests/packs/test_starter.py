@@ -15,6 +15,7 @@ from aioc_opa.packs.lint.runner import lint_policy
 from aioc_opa.packs.policy_folder import load_policy
 from aioc_opa.packs.routes_file import routes_are_current
 from aioc_opa.packs.scaffolding import new_pack
+from aioc_opa.packs.scaffolding_rules import PackRules
 from aioc_opa.packs.starter import library_files, new_policy
 from tests.packs.evaluation import copy_policy, on_opa, on_regorus
 
@@ -50,7 +51,7 @@ def test_a_new_policy_is_clean_and_stays_so_with_a_pack(tmp_path: Path, opa_bina
     written = new_policy(folder)
     assert written == sorted(path for path in folder.rglob("*") if path.is_file())
     sound(folder, opa_binary, repository)
-    new_pack("payments", folder, tool="refund")
+    new_pack("payments", folder, tools=["refund"], rules=PackRules.AMOUNTS)
     sound(folder, opa_binary, repository)
 
 
