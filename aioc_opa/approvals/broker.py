@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from aioc_opa.approvals.approval_audit import ApprovalAudit
 from aioc_opa.approvals.ballot import check_vote, require_may_end
+from aioc_opa.approvals.bounded_notices import BoundedNotices
+from aioc_opa.approvals.custody import Custody
 from aioc_opa.approvals.notifications import notice_of, wants_arguments
 from aioc_opa.approvals.records import NO_TENANT, Moved, NewApproval, Opened, PendingCaps
 from aioc_opa.approvals.requesters import UnknownRequesterError, requesters_of
-from aioc_opa.core.approvals.states import OPEN, ApprovalEvent, ApprovalState
+from aioc_opa.core.approvals.states import OPEN, ApprovalEvent, ApprovalState, next_state
 from aioc_opa.core.approvals.tally import tally
 from aioc_opa.errors import ApprovalNotFoundError, VoteRefusedError
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from aioc_opa.approvals.keys import VoteKeys
     from aioc_opa.approvals.notifications import Notifier
     from aioc_opa.approvals.people import PeopleDirectory, Person
-    from aioc_opa.approvals.records import ApprovalRecord, EffectIntent, EffectOutcome, UnfinishedEffect
+    from aioc_opa.approvals.records import ApprovalRecord
     from aioc_opa.approvals.store import ApprovalStore
     from aioc_opa.models.approval_vote_statement import SignedVote
 
@@ -37,7 +39,7 @@ logger: Final = logging.getLogger("aioc_opa.approvals")
 DEFAULT_POLL_SECONDS: Final = 0.5
 
 
-class ApprovalBroker:
+class ApprovalBroker(Custody):
     """Opens, shows, votes on and ends approvals. Thread-safe, as its store is.
 
     Args:
@@ -45,8 +47,9 @@ class ApprovalBroker:
         keys: the public keys whose votes count. No private key comes here.
         people: who is who; decides which person an account or an identity is.
         caps: how many requests may be pending at once.
-        notifier: is told of new and decided requests; never waited for.
-        audit: an `AuditTrail` that gets an event of every vote and of every request that has ended.
+        notifier: is told of new and decided requests, from a thread of its own; one that hangs is not waited for.
+        audit: an `AuditTrail` that gets an event of every vote and of every request that has ended. When it is
+            ``required``, what a person does is recorded before it is done, or refused with ``audit_unavailable``.
         poll_seconds: how often a waiting call looks, seconds.
     """
 
@@ -61,12 +64,13 @@ class ApprovalBroker:
         audit: Trail | None = None,
         poll_seconds: float = DEFAULT_POLL_SECONDS,
     ) -> None:
-        self.store: Final = store
+        self.store = store
         self.keys: Final = keys
         self.people: Final = people
         self.poll_seconds: Final = poll_seconds
         self._caps = PendingCaps() if caps is None else caps
         self._notifier = notifier
+        self._notices = None if notifier is None else BoundedNotices(notifier)
         self._audit = ApprovalAudit(audit)
 
     def open(self, held: HeldCall) -> Opened:
@@ -111,7 +115,7 @@ class ApprovalBroker:
         """
         self._found(tenant, approval_id)
         self.store.log_access(tenant, approval_id, who, "show")
-        return self._found(tenant, approval_id)
+        return self._found(tenant, approval_id, payload=True)
 
     def cast(self, tenant: str, approval_id: str, vote: SignedVote) -> ApprovalRecord:
         """Count a signed vote.
@@ -122,13 +126,15 @@ class ApprovalBroker:
         Raises:
             ApprovalNotFoundError: there is none in this tenant.
             VoteRefusedError: the vote changes nothing; says why.
+            ApprovalStoreError: the store cannot be used; whether the vote was kept is not known.
         """
         record = self._found(tenant, approval_id)
         if record.state is not ApprovalState.PENDING:
             raise VoteRefusedError("not_pending", f"this approval is {record.state} already: the vote changes nothing")
         # Outside the store's step: the directory may be slow, or somebody else's.
         requesters = self._requesters_now(record)
-        check_vote(record, vote, keys=self.keys, people=self.people, requesters=requesters)
+        *_, cast = check_vote(record, vote, keys=self.keys, people=self.people, requesters=requesters)
+        self._audit.intend(cast.person_id, cast.verdict, of=record)
 
         def effect(with_vote: ApprovalRecord) -> ApprovalEvent | None:
             votes = check_vote(with_vote, vote, keys=self.keys, people=self.people, requesters=requesters, counted=True)
@@ -142,6 +148,8 @@ class ApprovalBroker:
         self._audit.voted(moved.record, vote)
         if moved.record.state is not ApprovalState.PENDING:
             self._ended_or_decided(moved.record)
+        for other in moved.with_it:
+            self._ended_or_decided(other, votes=(vote,))
         return moved.record
 
     def revoke(self, tenant: str, approval_id: str, *, by: Person, reason: str) -> ApprovalRecord:
@@ -169,29 +177,24 @@ class ApprovalBroker:
             self._ended_or_decided(moved.record)
         return moved
 
-    def recoverable(self, tenant: str | None, older_than_seconds: float) -> Sequence[UnfinishedEffect]:
-        """Effects that were intended so long ago and have no end: a crash, or a handler that still runs."""
-        return self.store.unfinished(tenant, self.store.now_ms() - int(older_than_seconds * 1000))
-
-    def settle(self, intent: EffectIntent, outcome: EffectOutcome) -> None:
-        """Write what an operator found out about an unfinished effect."""
-        self.store.finish(intent, outcome)
-
     def _ended(self, tenant: str, approval_id: str, event: ApprovalEvent, *, by: Person, reason: str) -> ApprovalRecord:
         record = self._found(tenant, approval_id)
         require_may_end(record, by, event)
         if not reason.strip():
             raise VoteRefusedError("reason_missing", "say why: the reason is recorded")
+        if next_state(record.state, event) is None:
+            raise VoteRefusedError("not_open", f"this approval is {record.state}: nothing was changed")
+        self._audit.intend(by.person_id, event.value, of=record)
         moved = self.store.end(tenant, approval_id, event, by.person_id, reason)
         if moved.record is None:
             raise ApprovalNotFoundError("no such approval")
         if not moved.moved:
             raise VoteRefusedError("not_open", f"this approval is {moved.record.state}: nothing was changed")
-        self._ended_or_decided(moved.record)
+        self._ended_or_decided(moved.record, by=by.person_id)
         return moved.record
 
-    def _found(self, tenant: str, approval_id: str) -> ApprovalRecord:
-        record = self.store.get(tenant, approval_id)
+    def _found(self, tenant: str, approval_id: str, *, payload: bool = False) -> ApprovalRecord:
+        record = self.store.get(tenant, approval_id, payload=payload)
         if record is None:
             raise ApprovalNotFoundError("no such approval")
         return record
@@ -212,18 +215,16 @@ class ApprovalBroker:
                 raise VoteRefusedError("requester_unknown", f"nobody can approve this: {error}") from None
             return ()
 
-    def _ended_or_decided(self, record: ApprovalRecord) -> None:
-        self._audit.moved(record)
+    def _ended_or_decided(
+        self, record: ApprovalRecord, *, votes: Sequence[SignedVote] | None = None, by: str | None = None
+    ) -> None:
+        self._audit.moved(record, votes=votes, by=by)
         self._notify(record)
 
     def _notify(self, record: ApprovalRecord) -> None:
-        if self._notifier is None:
+        if self._notifier is None or self._notices is None:
             return
         try:
-            notice = notice_of(record, arguments=wants_arguments(self._notifier))
-            if record.state is ApprovalState.PENDING:
-                self._notifier.approval_requested(notice)
-            else:
-                self._notifier.approval_decided(notice)
+            self._notices.tell(notice_of(record, arguments=wants_arguments(self._notifier)))
         except Exception as error:  # noqa: BLE001 - telling people is never worth a decision
-            logger.error("a notifier raised %s", type(error).__name__)  # noqa: TRY400 - its text can hold anything
+            logger.error("nobody is told of a request: %s", type(error).__name__)  # noqa: TRY400 - its text can hold anything

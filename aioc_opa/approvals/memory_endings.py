@@ -38,12 +38,13 @@ class MemoryEndings:
         return (tenant, run_id, proposal_hash) in self._rejected
 
     def standing(self, record: ApprovalRecord, now: int) -> ApprovalRecord:
-        """`record` as it stands: its own end, a rejection of its call while it was open, or its expiry."""
+        """`record` as it stands: its own end, a rejection of its call while it was open, or its expiry, then kept."""
         ending = self._of_approval.get(record.approval_id)
         if ending is None and record.state in OPEN:
             ending = self._rejected.get(_call_of(record))
             if record.expires_at_ms <= (now if ending is None else ending.at_ms):
                 ending = _Ending(ApprovalState.EXPIRED, record.expires_at_ms, "expiry", None)
+                self._of_approval[record.approval_id] = ending  # whatever the clock says later
         if ending is None:
             return record
         return replace(

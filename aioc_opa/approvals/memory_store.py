@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from aioc_opa.approvals.memory_effects import MemoryEffects
 from aioc_opa.approvals.memory_endings import MemoryEndings
-from aioc_opa.approvals.records import AccessEntry, ApprovalRecord, Moved, Opened
+from aioc_opa.approvals.records import RUNTIME, AccessEntry, ApprovalRecord, Moved, Opened
 from aioc_opa.approvals.store_steps import ENDING_EVENTS, ERASED, bounded, full_cap, require_texts, with_vote
 from aioc_opa.core.approvals.states import OPEN, ApprovalEvent, ApprovalState, next_state
 from aioc_opa.errors import ApprovalStoreError
@@ -91,10 +91,11 @@ class MemoryApprovalStore:
             self._records[new.approval_id] = record
             return Opened(kind="opened", record=record)
 
-    def get(self, tenant: str, approval_id: str) -> ApprovalRecord | None:
+    def get(self, tenant: str, approval_id: str, *, payload: bool = True) -> ApprovalRecord | None:
         """See `ApprovalStore.get`."""
         with self._alone() as now:
-            return self._find(tenant, approval_id, now)
+            record = self._find(tenant, approval_id, now)
+        return record if payload else _without_payload(record)
 
     def find(self, tenant: str | None, states: Collection[ApprovalState], limit: int) -> Sequence[ApprovalRecord]:
         """See `ApprovalStore.find`."""
@@ -122,10 +123,15 @@ class MemoryApprovalStore:
             later = _now_ms()
             if later >= record.expires_at_ms or (event is not None and target is None):
                 return Moved(moved=False, record=self._standing(record, later))
+            others = self._open_of_call(record, later) if target is ApprovalState.REJECTED else []
             self._records[approval_id] = voted
             if target is not None:
                 self._move(voted, target, later, "votes", None)
-            return Moved(moved=target is not None, record=self._standing(self._records[approval_id], later))
+            return Moved(
+                moved=target is not None,
+                record=self._standing(self._records[approval_id], later),
+                with_it=tuple(replace(self._standing(other, later), payload=None) for other in others),
+            )
 
     def end(self, tenant: str, approval_id: str, event: ApprovalEvent, by: str, reason: str) -> Moved:
         """See `ApprovalStore.end`."""
@@ -188,30 +194,32 @@ class MemoryApprovalStore:
                 if tenant in {None, entry.tenant} and approval_id in {None, entry.approval_id}
             ]
 
-    def purge_payloads(self, tenant: str | None, ended_before_ms: int) -> int:
+    def purge_payloads(self, tenant: str | None, ended_before_ms: int, *, by: str = RUNTIME) -> int:
         """See `ApprovalStore.purge_payloads`."""
+        require_texts(by)
         with self._alone() as now:
             over = [
-                record.approval_id
+                record
                 for record in (self._standing(kept, now) for kept in self._records.values())
                 if record.payload is not None
                 and tenant in {None, record.tenant}
                 and record.ended_at_ms is not None
                 and record.ended_at_ms < ended_before_ms
             ]
-            for approval_id in over:
-                self._records[approval_id] = replace(self._records[approval_id], payload=None)
+            for record in over:
+                self._remove(record, by, "purge", now)
             return len(over)
 
-    def erase(self, tenant: str, approval_id: str) -> bool:
+    def erase(self, tenant: str, approval_id: str, *, by: str = RUNTIME) -> bool:
         """See `ApprovalStore.erase`."""
+        require_texts(by)
         with self._alone() as now:
             record = self._find(tenant, approval_id, now)
             if record is None:
                 return False
             if record.state in OPEN:
-                self._move(record, ApprovalState.DISMISSED, now, "runtime", ERASED)
-            self._records[approval_id] = replace(self._records[approval_id], payload=None)
+                self._move(record, ApprovalState.DISMISSED, now, by, ERASED)
+            self._remove(record, by, "erase", now)
             return True
 
     def close(self) -> None:
@@ -233,6 +241,24 @@ class MemoryApprovalStore:
         standing = self._endings.standing(record, now)
         used = self._effects.state_of(record.approval_id)
         return standing if used is None else replace(standing, state=used[0], outcome=used[1])
+
+    def _open_of_call(self, record: ApprovalRecord, now: int) -> list[ApprovalRecord]:
+        """The other open requests of the same call in the same run."""
+        call = (record.tenant, record.bindings.run_id, record.bindings.proposal_hash)
+        return [
+            other
+            for other in self._records.values()
+            if other.approval_id != record.approval_id
+            and (other.tenant, other.bindings.run_id, other.bindings.proposal_hash) == call
+            and self._standing(other, now).state in OPEN
+        ]
+
+    def _remove(self, record: ApprovalRecord, by: str, action: str, now: int) -> None:
+        kept = self._records[record.approval_id]
+        self._records[record.approval_id] = replace(kept, payload=None)
+        self._access.append(
+            AccessEntry(approval_id=record.approval_id, tenant=record.tenant, who=by, action=action, at_ms=now)
+        )
 
     def _move(self, record: ApprovalRecord, target: ApprovalState, now: int, by: str, reason: str | None) -> None:
         self._records[record.approval_id] = replace(self._records[record.approval_id], state=target)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 NO_TENANT = ""
 """How a store writes that a call has no tenant."""
 
+RUNTIME = "runtime"
+"""How a store writes that no person did something."""
+
 EffectOutcome = Literal["returned", "raised", "not_entered", "unknown"]
 
 
@@ -115,10 +118,12 @@ class Moved:
     Attributes:
         moved: whether it changed the state.
         record: as it is now; None when there is no such approval in this tenant.
+        with_it: open requests of the same call in the same run that a rejection has ended too; without payload.
     """
 
     moved: bool
     record: ApprovalRecord | None
+    with_it: tuple[ApprovalRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,18 +5,41 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from aioc_opa.approvals.sql_rows import record_of
-from aioc_opa.approvals.sql_statements import LOCK, REJECTED, SET_STATE, VOTES, given, record, write_ending
+from aioc_opa.approvals.sql_statements import (
+    EXPIRE,
+    LOCK,
+    REJECTED,
+    SET_STATE,
+    VOTES,
+    given,
+    lock_all,
+    record,
+    write_ending,
+    write_expiries,
+)
+from aioc_opa.approvals.sql_tables import approvals, endings
+from aioc_opa.core.approvals.states import ApprovalState
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from sqlalchemy import Connection
 
     from aioc_opa.approvals.payload_cipher import PayloadCipher
     from aioc_opa.approvals.records import ApprovalRecord
-    from aioc_opa.core.approvals.states import ApprovalState
     from aioc_opa.storage.database import Database
+
+_IDS_AT_ONCE: Final = 500
+"""Parameters of one statement: SQLite takes 32,766 at most, PostgreSQL 65,535."""
+
+
+def in_chunks(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    """`ids` in parts that one statement takes."""
+    return (ids[start : start + _IDS_AT_ONCE] for start in range(0, len(ids), _IDS_AT_ONCE))
+
 
 _CALL_TURN: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:call, 7380))")
 
@@ -66,6 +89,25 @@ class SqlBase:
     def _was_rejected(self, connection: Connection, tenant: str, run_id: str, proposal_hash: str) -> bool:
         call = given(tenant=tenant, run_id=run_id, proposal_hash=proposal_hash)
         return connection.execute(REJECTED, call).first() is not None
+
+    def _unsaid(self, connection: Connection, records: Sequence[ApprovalRecord]) -> list[str]:
+        """The ids of those of `records` that have expired and of which no end is written yet."""
+        over = [record.approval_id for record in records if record.state is ApprovalState.EXPIRED]
+        said = {
+            kept
+            for some in in_chunks(over)
+            for kept in connection.execute(
+                select(endings.c.approval_id).where(endings.c.approval_id.in_(some))
+            ).scalars()
+        }
+        return [approval_id for approval_id in over if approval_id not in said]
+
+    def _keep_expiries(self, connection: Connection, ids: Sequence[str]) -> None:
+        """Write for good that the time of these is over; those of which that is not so stay as they are."""
+        for some in in_chunks(ids):
+            connection.execute(lock_all(some))
+            written = connection.execute(write_expiries(self._dialect, some)).scalars().all()
+            connection.execute(EXPIRE.where(approvals.c.approval_id.in_(written)))
 
     def _set_state(self, connection: Connection, record: ApprovalRecord, target: ApprovalState) -> None:
         this = given(tenant=record.tenant, approval_id=record.approval_id, state=target.value)

@@ -63,8 +63,9 @@ class SqlEffects(SqlBase):
                 record = self._read(connection, intent.tenant, approval_id, payload=False)
                 return Moved(moved=True, record=record)
         except UndoneError:
-            with self._database.begin(read_only=True) as connection:
+            with self._database.begin() as connection:
                 record = self._read(connection, intent.tenant, approval_id, payload=False)
+                self._keep_expiries(connection, self._unsaid(connection, [record] if record else []))
                 if record is not None and record.state in OPEN and self._was_rejected(connection, **_call_of(intent)):
                     record = replace(record, state=ApprovalState.REJECTED)
             return Moved(moved=False, record=record)

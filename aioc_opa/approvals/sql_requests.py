@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import insert, select, text
 
 from aioc_opa.approvals.records import Moved, Opened
-from aioc_opa.approvals.sql_base import SqlBase
+from aioc_opa.approvals.sql_base import SqlBase, in_chunks
 from aioc_opa.approvals.sql_rows import bindings_digest, record_of, row_of
-from aioc_opa.approvals.sql_statements import given, pending, same_open
+from aioc_opa.approvals.sql_statements import expired_of_call, given, open_of_call, pending, same_open
 from aioc_opa.approvals.sql_tables import approvals, records, standing, stored_states, votes
 from aioc_opa.approvals.store_steps import ENDING_EVENTS, UndoneError, bounded, full_cap, require_texts, with_vote
 from aioc_opa.core.approvals.states import OPEN, ApprovalEvent, ApprovalState, next_state
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 _NEW: Final = insert(approvals)
 _NEW_VOTE: Final = insert(votes)
-_IDS_AT_ONCE: Final = 500
-"""Parameters of one statement: SQLite takes 32,766 at most, PostgreSQL 65,535."""
-
 _TENANT_TURN: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:tenant, 7379))")
 
 
@@ -42,10 +40,11 @@ class SqlRequests(SqlBase):
         with self._database.begin() as connection:
             if self._dialect == "postgresql":  # one opening at a time in a tenant: caps hold, and equal calls share
                 connection.execute(_TENANT_TURN, {"tenant": new.tenant})
-            call = (new.tenant, new.bindings.run_id, new.bindings.proposal_hash)
-            self._lock_call(connection, *call)
-            if self._was_rejected(connection, *call):
+            self._lock_call(connection, **_call_of(new))
+            if self._was_rejected(connection, **_call_of(new)):
                 return Opened(kind="rejected")
+            expired = connection.execute(expired_of_call(self._dialect), given(**_call_of(new))).scalars().all()
+            self._keep_expiries(connection, expired)
             same = self._same_open(connection, new)
             if same is not None:
                 return Opened(kind="existing", record=same)
@@ -56,11 +55,16 @@ class SqlRequests(SqlBase):
             connection.execute(_NEW, row)
             return Opened(kind="opened", record=self._read(connection, new.tenant, new.approval_id))
 
-    def get(self, tenant: str, approval_id: str) -> ApprovalRecord | None:
+    def get(self, tenant: str, approval_id: str, *, payload: bool = True) -> ApprovalRecord | None:
         """See `ApprovalStore.get`."""
         require_texts(tenant, approval_id)
         with self._database.begin(read_only=True) as connection:
-            return self._read(connection, tenant, approval_id)
+            record = self._read(connection, tenant, approval_id, payload=payload)
+            unsaid = self._unsaid(connection, [] if record is None else [record])
+        if unsaid:
+            with self._database.begin() as connection:
+                self._keep_expiries(connection, unsaid)
+        return record
 
     def find(self, tenant: str | None, states: Collection[ApprovalState], limit: int) -> Sequence[ApprovalRecord]:
         """See `ApprovalStore.find`."""
@@ -74,7 +78,13 @@ class SqlRequests(SqlBase):
         with self._database.begin(read_only=True) as connection:
             rows = connection.execute(query.order_by(approvals.c.seq).limit(bounded(limit))).all()
             cast = self._votes_of(connection, [row.approval_id for row in rows])
-        return [record_of(row, cast[row.approval_id], None) for row in rows]
+            found = [record_of(row, cast[row.approval_id], None) for row in rows]
+            unsaid = self._unsaid(connection, found)
+        if unsaid:
+            # An auditor's account that may only read can list all the same.
+            with suppress(ApprovalStoreError), self._database.begin() as connection:
+                self._keep_expiries(connection, unsaid)
+        return found
 
     def vote(
         self,
@@ -91,6 +101,7 @@ class SqlRequests(SqlBase):
                     return Moved(moved=False, record=None)
                 record = self._read(connection, tenant, approval_id)
                 if record is None or record.state is not ApprovalState.PENDING:
+                    self._keep_expiries(connection, self._unsaid(connection, [record] if record else []))
                     return Moved(moved=False, record=record)
                 # Once more by what the votes sign: the columns by which a rejection is found may have been edited.
                 if self._was_rejected(connection, tenant, record.bindings.run_id, record.bindings.proposal_hash):
@@ -102,11 +113,16 @@ class SqlRequests(SqlBase):
                     raise UndoneError
                 cast = {"statement": vote.statement, "key_id": vote.key_id, "signature": vote.signature}
                 connection.execute(_NEW_VOTE, {"approval_id": approval_id, **cast, "at_ms": at_ms})
+                others = self._open_of_call(connection, record) if target is ApprovalState.REJECTED else []
                 if target is not None and target in OPEN:
                     self._set_state(connection, record, target)
                 elif target is not None and not self._end(connection, record, target, by="votes", reason=None):
                     raise UndoneError
-                return Moved(moved=target is not None, record=self._read(connection, tenant, approval_id))
+                return Moved(
+                    moved=target is not None,
+                    record=self._read(connection, tenant, approval_id),
+                    with_it=self._readable(connection, tenant, others),
+                )
         except UndoneError:
             return Moved(moved=False, record=self.get(tenant, approval_id))
 
@@ -122,25 +138,33 @@ class SqlRequests(SqlBase):
             record = self._read(connection, tenant, approval_id, payload=False)
             target = None if record is None else next_state(record.state, event)
             if record is None or target is None:
+                self._keep_expiries(connection, self._unsaid(connection, [record] if record else []))
                 return Moved(moved=False, record=record)
             moved = self._end(connection, record, target, by=by, reason=reason)
             return Moved(moved=moved, record=self._read(connection, tenant, approval_id, payload=False))
 
     def _votes_of(self, connection: Connection, ids: Sequence[str]) -> dict[str, list[Row[Any]]]:
         cast = defaultdict(list)
-        for start in range(0, len(ids), _IDS_AT_ONCE):
-            some = votes.c.approval_id.in_(ids[start : start + _IDS_AT_ONCE])
-            for vote in connection.execute(select(votes).where(some).order_by(votes.c.seq)):
+        for some in in_chunks(ids):
+            of_these = select(votes).where(votes.c.approval_id.in_(some)).order_by(votes.c.seq)
+            for vote in connection.execute(of_these):
                 cast[vote.approval_id].append(vote)
         return cast
 
+    def _open_of_call(self, connection: Connection, record: ApprovalRecord) -> Sequence[str]:
+        call = given(approval_id=record.approval_id, **_call_of(record))
+        return connection.execute(open_of_call(self._dialect), call).scalars().all()
+
+    def _readable(self, connection: Connection, tenant: str, ids: Sequence[str]) -> tuple[ApprovalRecord, ...]:
+        """Those that can be read: one that somebody has edited keeps nobody from rejecting another."""
+        found = []
+        for approval_id in ids:
+            with suppress(ApprovalStoreError):
+                found.append(self._read(connection, tenant, approval_id, payload=False))
+        return tuple(record for record in found if record is not None)
+
     def _same_open(self, connection: Connection, new: NewApproval) -> ApprovalRecord | None:
-        call = given(
-            tenant=new.tenant,
-            run_id=new.bindings.run_id,
-            proposal_hash=new.bindings.proposal_hash,
-            bindings_digest=bindings_digest(new.bindings),
-        )
+        call = given(**_call_of(new), bindings_digest=bindings_digest(new.bindings))
         found = connection.execute(same_open(self._dialect), call).scalar_one_or_none()
         if found is None:
             return None
@@ -154,3 +178,8 @@ class SqlRequests(SqlBase):
         whose = given(tenant=new.tenant, run_id=new.bindings.run_id, identity=new.bindings.identity or "")
         run, principal, tenant = connection.execute(pending(self._dialect), whose).one()
         return full_cap(caps, run=run, principal=principal, tenant=tenant)
+
+
+def _call_of(request: ApprovalRecord | NewApproval) -> dict[str, str]:
+    bound = request.bindings
+    return {"tenant": request.tenant, "run_id": bound.run_id, "proposal_hash": bound.proposal_hash}

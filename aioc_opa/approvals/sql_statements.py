@@ -8,12 +8,14 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import BigInteger, Text, and_, bindparam, case, exists, func, insert, or_, select, update
+from sqlalchemy import BigInteger, Text, and_, bindparam, case, exists, func, insert, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as insert_postgresql
 from sqlalchemy.dialects.sqlite import insert as insert_sqlite
 
 from aioc_opa.approvals.sql_tables import (
+    EXPIRY,
     REJECTED_STATE,
+    SEEN_LATER,
     STANDING,
     approvals,
     claims,
@@ -29,6 +31,8 @@ from aioc_opa.approvals.sql_tables import (
 from aioc_opa.core.approvals.states import OPEN, ApprovalState
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from sqlalchemy import ColumnElement, Executable, Table
 
     from aioc_opa.storage.migrations import Dialect
@@ -61,6 +65,7 @@ LOCK: Final = select(approvals.c.run_id, approvals.c.proposal_hash).where(_THIS)
 VOTES: Final = select(votes).where(votes.c.approval_id == _given("approval_id")).order_by(votes.c.seq)
 REJECTED: Final = select(endings.c.approval_id).where(_REJECTED_CALL)
 SET_STATE: Final = update(approvals).where(_THIS).values(state=_given("state"))
+EXPIRE: Final = update(approvals).values(state=ApprovalState.EXPIRED.value)
 INTENT: Final = select(intents.c.approval_id).where(
     intents.c.execution_id == _given("execution_id"), intents.c.tenant == _given("tenant")
 )
@@ -98,6 +103,58 @@ def same_open(dialect: Dialect) -> Executable:
 
 
 @cache
+def open_of_call(dialect: Dialect) -> Executable:
+    """The ids of the other open requests of a call in its run."""
+    query = select(approvals.c.approval_id).select_from(STANDING)
+    others = approvals.c.approval_id != _given("approval_id")
+    return query.where(_SAME_CALL, others, standing(dialect).in_(sorted(OPEN))).order_by(approvals.c.seq)
+
+
+def _expired_unsaid(dialect: Dialect) -> ColumnElement[bool]:
+    over = standing(dialect) == ApprovalState.EXPIRED.value
+    return and_(over, endings.c.approval_id.is_(None))
+
+
+@cache
+def expired_of_call(dialect: Dialect) -> Executable:
+    """The ids of requests of a call whose time is over and whose end nobody has written; none that is in use now."""
+    query = select(approvals.c.approval_id).select_from(STANDING)
+    # Not waited for: who opens a request has the call's turn, and nobody who has that waits for a row.
+    return query.where(_SAME_CALL, _expired_unsaid(dialect)).with_for_update(of=approvals, skip_locked=True)
+
+
+def lock_all(ids: Collection[str]) -> Executable:
+    """Lock these rows, in one order everywhere."""
+    return (
+        select(approvals.c.approval_id)
+        .where(approvals.c.approval_id.in_(ids))
+        .order_by(approvals.c.seq)
+        .with_for_update()
+    )
+
+
+def write_expiries(dialect: Dialect, ids: Collection[str]) -> Executable:
+    """Write the end of those of `ids` whose time is over, at the time when it was; gives the ids that it wrote.
+
+    Not cached: an approval expires once.
+    """
+    values = {
+        "approval_id": approvals.c.approval_id,
+        "tenant": approvals.c.tenant,
+        "run_id": approvals.c.run_id,
+        "proposal_hash": approvals.c.proposal_hash,
+        "state": literal(ApprovalState.EXPIRED.value, Text),
+        "ended_by": literal(EXPIRY, Text),
+        "at_ms": approvals.c.expires_at_ms,
+    }
+    rows = select(*values.values()).select_from(STANDING)
+    rows = rows.where(approvals.c.approval_id.in_(ids), _expired_unsaid(dialect))
+    once = insert_postgresql if dialect == "postgresql" else insert_sqlite
+    written = once(endings).from_select(list(values), rows)
+    return written.on_conflict_do_nothing().returning(endings.c.approval_id)
+
+
+@cache
 def pending(dialect: Dialect) -> Executable:
     """How many are pending and not expired: of the run, of the principal, of the tenant."""
     count = select(
@@ -123,8 +180,8 @@ def intend(dialect: Dialect) -> Executable:
 
 @cache
 def use_up(dialect: Dialect) -> Executable:
-    """Approved to consumed, by the clock at this moment."""
-    fresh = approvals.c.expires_at_ms > now(dialect)
+    """Approved to consumed, by the clock at this moment or the latest time that stands in its access log."""
+    fresh = and_(approvals.c.expires_at_ms > now(dialect), ~SEEN_LATER)
     rejected = exists().where(
         endings.c.tenant == approvals.c.tenant,
         endings.c.run_id == approvals.c.run_id,

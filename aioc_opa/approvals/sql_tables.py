@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import BigInteger, Column, MetaData, Table, Text, and_, case, literal, literal_column, null, select
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    MetaData,
+    Table,
+    Text,
+    and_,
+    case,
+    exists,
+    literal,
+    literal_column,
+    null,
+    or_,
+    select,
+)
 
 from aioc_opa.approvals.store_steps import REJECTED_BEFORE
 from aioc_opa.core.approvals.states import OPEN, ApprovalState
@@ -51,6 +65,9 @@ claims: Final = _table("aioc_call_claims", texts="tenant run_id call_id executio
 ends: Final = _table("aioc_effect_ends", texts="execution_id outcome", numbers="final at_ms")
 access: Final = _table("aioc_approval_access", texts="tenant approval_id who action", numbers="seq at_ms")
 
+EXPIRY: Final = "expiry"
+"""Who ended an approval whose time was over."""
+
 REJECTED_STATE: Final[ColumnElement[str]] = literal_column(f"'{ApprovalState.REJECTED}'", Text())
 """As a constant, not a parameter: else SQLite would not use the index of rejections."""
 
@@ -82,13 +99,21 @@ def now(dialect: Dialect) -> ColumnElement[int]:
     return literal_column(NOW_MS[dialect], BigInteger())
 
 
+SEEN_LATER: Final = exists().where(
+    access.c.tenant == approvals.c.tenant,
+    access.c.approval_id == approvals.c.approval_id,
+    access.c.at_ms >= approvals.c.expires_at_ms,
+)
+"""Somebody looked at it after its time: it is over, whatever this server's clock says now."""
+
+
 def _is_open() -> ColumnElement[bool]:
     return approvals.c.state.in_(sorted(OPEN))
 
 
 def lapsed(dialect: Dialect) -> ColumnElement[bool]:
     """Whether a row has expired without anybody having written so."""
-    return and_(_is_open(), approvals.c.expires_at_ms <= now(dialect))
+    return and_(_is_open(), or_(approvals.c.expires_at_ms <= now(dialect), SEEN_LATER))
 
 
 def standing(dialect: Dialect) -> ColumnElement[str]:
@@ -123,7 +148,7 @@ def _ended_by(dialect: Dialect) -> ColumnElement[str]:
         (consumptions.c.approval_id.is_not(None), "runtime"),
         (endings.c.ended_by.is_not(None), endings.c.ended_by),
         (_rejection.c.ended_by.is_not(None), _rejection.c.ended_by),
-        (lapsed(dialect), "expiry"),
+        (lapsed(dialect), EXPIRY),
         else_=null(),
     )
 

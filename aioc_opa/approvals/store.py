@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from aioc_opa.approvals.records import RUNTIME
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
@@ -33,6 +35,9 @@ class ApprovalStore(Protocol):
 
     None repeats by itself a step that may have happened. Every method takes a tenant, and sees nothing of any other:
     an approval of another tenant does not exist.
+
+    An expiry that was seen once stays: whichever method finds that an open approval's time is over keeps that as its
+    end, so that a clock that steps back (another server's after a failover, say) gives it no time again.
     """
 
     @property
@@ -59,14 +64,21 @@ class ApprovalStore(Protocol):
         """
         ...
 
-    def get(self, tenant: str, approval_id: str) -> ApprovalRecord | None:
-        """One approval with its votes and payload; None when this tenant has none of this id."""
+    def get(self, tenant: str, approval_id: str, *, payload: bool = True) -> ApprovalRecord | None:
+        """One approval with its votes; None when this tenant has none of this id.
+
+        Args:
+            tenant: of the call.
+            approval_id: which one.
+            payload: with its arguments; without, nothing that is encrypted is opened, so no key is needed.
+        """
         ...
 
     def find(self, tenant: str | None, states: Collection[ApprovalState], limit: int) -> Sequence[ApprovalRecord]:
         """Approvals without payload, oldest first; `tenant` None for an operator who may see all.
 
-        Any `limit` is taken: none below zero, and one that is too large for the database as the largest.
+        Any `limit` is taken: none below zero, and one that is too large for the database as the largest. An account
+        that may only read can list: an expiry that it sees is then not kept.
         """
         ...
 
@@ -81,6 +93,8 @@ class ApprovalStore(Protocol):
 
         The vote is kept only if the approval is still pending then. `effect` is called inside the step, must not
         use the store, and may raise: then nothing is changed and its exception passes through.
+
+        A rejection says which other open requests of the call it has ended (`Moved.with_it`).
         """
         ...
 
@@ -130,12 +144,18 @@ class ApprovalStore(Protocol):
         """Who has seen what, oldest first."""
         ...
 
-    def purge_payloads(self, tenant: str | None, ended_before_ms: int) -> int:
-        """Retention: remove the stored arguments of approvals that ended before; returns how many. The rest stays."""
+    def purge_payloads(self, tenant: str | None, ended_before_ms: int, *, by: str = RUNTIME) -> int:
+        """Retention: remove the stored arguments of approvals that ended before; returns how many. The rest stays.
+
+        In the same step the access log gets an entry ``purge`` of `by` for each.
+        """
         ...
 
-    def erase(self, tenant: str, approval_id: str) -> bool:
-        """Deletion on request: remove the stored arguments of one approval now; an open one is dismissed first."""
+    def erase(self, tenant: str, approval_id: str, *, by: str = RUNTIME) -> bool:
+        """Deletion on request: remove the stored arguments of one approval now; an open one is dismissed first.
+
+        In the same step the access log gets an entry ``erase`` of `by`.
+        """
         ...
 
     def close(self) -> None:

@@ -88,7 +88,7 @@ def _dismissed(broker: ApprovalBroker, tenant: str, approval_id: str) -> None:
 
 
 def _state(broker: ApprovalBroker, tenant: str, approval_id: str) -> ApprovalState | None:
-    record = broker.store.get(tenant, approval_id)
+    record = broker.store.get(tenant, approval_id, payload=False)
     return None if record is None else record.state
 
 

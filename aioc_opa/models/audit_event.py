@@ -20,14 +20,18 @@ AuditKind = Literal[
     "access",
     "tool_policy",
     "handoff_policy",
+    "approval_intended",
     "approval_vote",
     "approval_ended",
+    "effect_settled",
+    "arguments_removed",
     "permit_refused",
     "execution_started",
     "execution_completed",
     "execution_failed",
 ]
-"""What happened. An intent is ``execution_started``: its effect may have begun, whatever else the log says."""
+"""What happened. An intent is ``execution_started``: its effect may have begun, whatever else the log says; and
+``approval_intended``: a person was about to do something, and whether it was done is said by the events that follow."""
 
 AuditDecision = Literal[
     "allow",
@@ -72,7 +76,7 @@ class AuditEvent(WireModel):
         decision: absent on executions.
         reason: primary code; ``undeclared`` for one that no pack declares.
         reasons: every code, likewise.
-        detail: what exactly decided at step 1, or refused a permit.
+        detail: what exactly decided at step 1, or refused a permit; how a settled effect ended; what is intended.
         policy_revision: RFC 8785 text of ``{bundle: revision}``.
         bundle_digest: digest of the policy in force, as its engine or its gate names it.
         decision_id: OPA's, as in its decision log.
@@ -80,6 +84,7 @@ class AuditEvent(WireModel):
         duration_ms: milliseconds that the decision or the execution took.
         approval_id: the approval that was voted on, ended or used.
         voters: person ids of those whose votes counted, or of the one who votes.
+        by: person id of who did it, where that is no vote: revoked, dismissed, settled, removed, or is about to.
         proposal_ref: keyed digest of the proposal's hash (`aioc_opa.core.audit.proposal_ref`); never the hash itself.
         execution_id: of one execution: joins its start and its end.
         arguments_digest: digest of what was kept of the arguments elsewhere (`aioc_opa.audit.arguments`).
@@ -108,6 +113,7 @@ class AuditEvent(WireModel):
     duration_ms: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     approval_id: ApprovalId | None = None
     voters: tuple[Name, ...] = Field(default=(), max_length=MAX_VOTERS, strict=False)
+    by: Name | None = None
     proposal_ref: Digest | None = None
     execution_id: Name | None = None
     arguments_digest: Digest | None = None

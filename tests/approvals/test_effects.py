@@ -10,6 +10,7 @@ import pytest
 
 from aioc_opa import PolicyRefusalError, ToolExecutionError, ToolRegistrationError
 from aioc_opa.approvals.memory_store import MemoryApprovalStore
+from aioc_opa.approvals.people import Person
 from aioc_opa.core.approvals.states import ApprovalState
 from aioc_opa.errors import ApprovalStoreError
 from tests.approvals.desk import Desk, Watched
@@ -76,7 +77,8 @@ def test_a_store_that_fails_after_the_effect_alarms_and_the_result_passes(
     store.failing.clear()
     (unfinished,) = desk.treasury.broker.recoverable(None, -1)
     assert unfinished.may_have_run
-    desk.treasury.broker.settle(unfinished.intent, "returned")
+    operator = Person("p-tess", frozenset({"treasurer"}))
+    desk.treasury.broker.settle(unfinished.intent, "returned", by=operator)
     assert desk.treasury.broker.recoverable(None, -1) == []
     assert record_of(desk).state is ApprovalState.COMPLETED
 

@@ -88,6 +88,31 @@ def test_a_rejection_is_one_of_every_open_request_of_its_hash_in_its_run(store: 
     assert get(store, first).end_reason is None
 
 
+def test_a_rejection_says_which_requests_it_has_ended(case: StoreCase) -> None:
+    store = case.store
+    first, pending, usable, lapsed, gone = (opened(store, name) for name in "12345")
+    approve(store, usable)
+    store.end("acme", gone.approval_id, E.DISMISS, "p-lee", "why")
+    case.age(lapsed.approval_id, TERMS.ttl_seconds * 1000)
+    for other in ({"run_id": "run-2"}, {"proposal_hash": "d" * 64}, {"tenant": "globex"}):
+        opened(store, "6", **other)
+    moved = store.vote("acme", first.approval_id, signed_vote(), lambda _: E.REJECT)
+    assert [record.approval_id for record in moved.with_it] == [pending.approval_id, usable.approval_id]
+    for record, new in zip(moved.with_it, (pending, usable), strict=True):
+        assert record == replace(get(store, new), payload=None)
+        assert (record.state, record.end_reason) == (S.REJECTED, "the same call was rejected in this run")
+    assert store.vote("acme", first.approval_id, signed_vote(), lambda _: E.REJECT).with_it == ()
+
+
+def test_a_request_that_somebody_has_edited_keeps_nobody_from_rejecting_another(sql_case: SqlCase) -> None:
+    store = sql_case.store
+    first, edited, fine = (opened(store, name) for name in "123")
+    sql_case.sql("UPDATE aioc_approvals SET terms = '{}' WHERE approval_id = :id", id=edited.approval_id)
+    moved = store.vote("acme", first.approval_id, signed_vote(), lambda _: E.REJECT)
+    assert moved.moved
+    assert [record.approval_id for record in moved.with_it] == [fine.approval_id]
+
+
 def test_what_was_rejected_with_another_is_no_longer_pending_under_a_cap(store: ApprovalStore) -> None:
     first, _ = opened(store, "1"), opened(store, "2")
     caps = PendingCaps(per_run=1, per_principal=1, per_tenant=1)

@@ -207,7 +207,7 @@ def test_text_that_is_no_utf_8_is_an_error(sqlite_case: SqlCase) -> None:
 
 
 def test_a_long_list_has_the_votes_of_each(sql_case: SqlCase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aioc_opa.approvals.sql_requests._IDS_AT_ONCE", 2)
+    monkeypatch.setattr("aioc_opa.approvals.sql_base._IDS_AT_ONCE", 2)
     for number in range(5):
         new = new_approval(call_id=str(number))
         sql_case.store.open(new, CAPS)
