@@ -42,7 +42,7 @@ def overlaps(left: Iterable[Path], right: Iterable[Path]) -> Iterator[tuple[Path
 
 def whole_roots(places: Iterable[Path]) -> tuple[Path, ...]:
     """The roots of a bundle that holds all of `places`: their first segments, and packages below ``system`` by name."""
-    return tuple(sorted({place if place[0] == SYSTEM else place[:1] for place in places if place}))
+    return _topmost({place if place[0] == SYSTEM else place[:1] for place in places if place})
 
 
 def split_roots(places: Collection[Path], without: Collection[Path]) -> tuple[Path, ...]:
@@ -60,7 +60,12 @@ def split_roots(places: Collection[Path], without: Collection[Path]) -> tuple[Pa
             if not any(other[:depth] == prefix for other in without):
                 found.add(prefix if prefix[0] != SYSTEM else place)
                 break
-    return tuple(sorted(found))
+    return _topmost(found)
+
+
+def _topmost(roots: Collection[Path]) -> tuple[Path, ...]:
+    """Without those that lie below another: OPA refuses a bundle whose own roots overlap."""
+    return tuple(sorted(root for root in roots if not any(root[:depth] in roots for depth in range(1, len(root)))))
 
 
 def leaves(value: JsonValue, path: Path = ()) -> Iterator[Path]:
