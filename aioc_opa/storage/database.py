@@ -72,7 +72,8 @@ class Database:
         """One transaction: committed and durable at the end of the block, rolled back when it raises.
 
         SQLite: ``BEGIN IMMEDIATE``, so no other writer is between a read and a write. PostgreSQL: READ COMMITTED; who
-        reads first locks the row (``FOR UPDATE``). Not reentrant. Nothing is waited for longer than 10 s.
+        reads first locks the row (``FOR UPDATE``). Not reentrant. No single answer is waited for longer than some 10 s,
+        that of a server that hangs included.
 
         Args:
             read_only: one consistent view for reading; on SQLite other processes may write meanwhile.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import create_engine, event
 
 from aioc_opa.errors import ApprovalStoreError
+from aioc_opa.storage.postgres_connection import BoundedConnection
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
@@ -53,8 +54,13 @@ def postgres_engine(url: URL) -> Engine:
         hide_parameters=True,
         connect_args={name: value for name, value in _CONNECT.items() if name not in url.query},
     )
+    event.listen(engine, "do_connect", _connect)
     event.listen(engine, "connect", _set_up)
     return engine
+
+
+def _connect(_dialect: object, _record: object, arguments: Any, options: Any) -> BoundedConnection:
+    return BoundedConnection.connect(*arguments, **options)
 
 
 def _set_up(connection: Any, _record: object) -> None:
