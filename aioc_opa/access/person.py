@@ -6,6 +6,7 @@ id and the fingerprint of the call. It never counts for the arguments: policy de
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Final
 
 from aioc_opa.access.answers import approval_answer
@@ -68,14 +69,15 @@ def ask_person(adapter: object, case: Case, entitled: Entitled, code: str) -> Ge
 def approval_request(case: Case, entitled: Entitled, code: str, seconds: float) -> ToolApprovalRequest:
     """What the person sees. `seconds` is how long it stays open."""
     question, tool, principal = case.question, entitled.tool, entitled.principal
+    now = int(time.time() * 1000) / 1000  # read once: the two ends are exactly `seconds` apart
     return ToolApprovalRequest(
         request_id=question.request_id,
         parent_execution_id=bounded_id(question.run_id),
         tool_name=tool.name,
         tool_version=tool.version,
         identity=principal.identity,
-        created_at=instant(),
-        expires_at=instant(seconds),
+        created_at=instant(now),
+        expires_at=instant(now + seconds),
         reason_code=code,
         fingerprint=access_fingerprint(
             identity=principal.identity,

@@ -103,9 +103,9 @@ class Trail:
         self._reporter.emit(make, facts.get("decision"))
 
 
-def instant(seconds_from_now: float = 0.0) -> str:
-    """RFC 3339 in UTC with milliseconds."""
-    moment = datetime.fromtimestamp(time.time() + seconds_from_now, UTC)
+def instant(at: float | None = None) -> str:
+    """RFC 3339 in UTC with milliseconds: of `at`, seconds since 1970, or of now."""
+    moment = datetime.fromtimestamp(time.time() if at is None else at, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -55,7 +55,7 @@ async def test_the_request_names_the_call_without_arguments_and_ends_within_ten_
     assert request.request_id == asked.request_id
     assert request.reason_code == "first_use"
     opened, ends = request.created_at, request.expires_at
-    assert 9.9 < (datetime.fromisoformat(ends) - datetime.fromisoformat(opened)).total_seconds() <= 10.01
+    assert datetime.fromisoformat(ends) - datetime.fromisoformat(opened) == timedelta(seconds=10)
 
 
 def test_its_fingerprint_is_that_of_the_call_and_never_the_hash_of_a_proposal() -> None:

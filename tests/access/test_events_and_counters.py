@@ -87,6 +87,28 @@ def test_a_question_that_is_not_sound_is_told_under_its_ids(caplog: pytest.LogCa
     assert gate.sink.events[-1] is last
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"principal": None}, {"principal": {"identity": "kim"}}, {"registered": None}, {"capability": "x" * 129}],
+    ids=["allowed", "nobody", "no principal", "not registered", "not sound"],
+)
+@pytest.mark.parametrize("fails", [False, True], ids=["found", "directory fails"])
+def test_every_question_has_one_requested_and_one_decided_event_whoever_asks(
+    changes: dict[str, Any], *, fails: bool
+) -> None:
+    class Failing:
+        def find(self, identity: str) -> Any:
+            raise OSError(identity)
+
+    sink = Remembering()
+    gate = AccessGate(identities=Failing() if fails else IdentityBindings([KIM]), events=sink)
+    asked = question(**changes)
+    outcome = gate.authorize(asked, Deadline.after(30))
+    assert (type(outcome) is AccessGranted) == (not changes and not fails)
+    assert sink.types == ["tool.authorization.requested", "tool.authorization.decided"]
+    assert {event.request_id for event in sink.events} == {asked.request_id}
+
+
 def test_a_background_sink_hands_over_in_order_and_outlives_a_sink_that_raises(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Each sentence of docs/rfc/tool-authorization-and-policy.txt that the gate can show; the guard's tests have the rest."""
+"""Each sentence of docs/rfc/tool-authorization-and-policy.txt that the gate can show; test_tool_authorization_seed_guard has the rest."""
 
 from __future__ import annotations
 
@@ -18,18 +18,12 @@ from aioc_opa.models.access_event import AccessEvent
 from aioc_opa.models.principal import Principal
 from aioc_opa.models.tool_authorization import ToolAuthorizationRequest, ToolAuthorizationResult
 from tests.access.gating import Adapter, Gate, answering, question, result
-from tests.conftest import ROOT
+from tests.access.sentences import sentence
 
 ALLOWED_INPUTS = {
     "request_id", "execution_id", "identity", "tenant_id", "tool_name", "tool_version", "capability", "provider",
     "model", "deadline_seconds", "resource_budget",
 }  # fmt: skip
-
-
-def sentence(text: str) -> None:
-    """The sentence stands in the document."""
-    document = (ROOT / "docs/rfc/tool-authorization-and-policy.txt").read_text(encoding="utf-8")
-    assert text in " ".join(document.replace("’", "'").split())
 
 
 def test_policy_receives_only_identity_and_tenant_tool_name_and_version_context_and_bounded_metadata() -> None:
