@@ -59,7 +59,7 @@ class AsyncToolGuard(GuardBase):
                 "AsyncToolGuard needs an engine, for example AsyncOpaServerEngine('http://127.0.0.1:8181'); "
                 f"{type(engine).__name__} is none (a synchronous engine goes to ToolGuard)"
             )
-        super().__init__(GuardSettings(**settings))
+        super().__init__(GuardSettings(**settings).for_engine(engine))
         self._engine = engine
         # Exactly our own engines, which are tested to keep their deadlines; any other one is held to it here.
         self._engine_keeps_deadlines = type(engine) in (AsyncOpaServerEngine, LocalOpaEngine, EmbeddedEngine)

@@ -44,9 +44,7 @@ class ExecutionCore:
             store = settings.approvals.store
         self.effects = None if store is None else Effects(store)
         self.audit = (
-            None
-            if settings.audit is None
-            else GuardAudit(settings.audit, settings.audit_codes, settings.audit_arguments)
+            None if settings.audit is None else GuardAudit(settings.audit, settings.codes, settings.audit_arguments)
         )
 
     def redeem(self, permit: object) -> PermittedCall | Denied:

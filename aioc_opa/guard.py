@@ -63,7 +63,7 @@ class ToolGuard(GuardBase):
                 "ToolGuard needs an engine, for example OpaServerEngine('http://127.0.0.1:8181'); "
                 f"{type(engine).__name__} is none (an engine for event loops goes to AsyncToolGuard)"
             )
-        super().__init__(GuardSettings(**settings))
+        super().__init__(GuardSettings(**settings).for_engine(engine))
         self._engine = engine
 
     def authorize(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypedDict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, Self, TypedDict
 
 from aioc_opa.core.limits import ARGUMENT_LIMITS, JsonLimits
 from aioc_opa.core.policy_question import MAX_BODY_BYTES
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from aioc_opa.audit.trail import AuditTrail
     from aioc_opa.revision_gate import RevisionGate
     from aioc_opa.telemetry.observer import DecisionObserver
+
+logger: Final = logging.getLogger("aioc_opa.guard")
 
 DEFAULT_DEADLINE_SECONDS: Final = 5.0
 """Seconds that one whole decision may take."""
@@ -47,7 +50,8 @@ class SettingsDict(TypedDict, total=False):
     approvals: ApprovalBroker | None
     effects: ApprovalStore | None
     audit: AuditTrail | None
-    audit_codes: Collection[str]
+    audit_codes: Collection[str] | None
+    audit_arguments: ArgumentVault | None
     telemetry: DecisionObserver | None
 
 
@@ -69,6 +73,8 @@ class GuardSettings:
         effects: remembers which calls of tools marked ``once`` have run; the store of `approvals` where that is given.
         audit: gets an event of every decision and execution; in ``required`` mode nothing runs that it has not written.
         audit_codes: the reason codes that the packs in force declare; others are ``undeclared`` to audit and telemetry.
+            None takes those of the engine's own policy; an OPA elsewhere needs them told, by `declared_codes`.
+        audit_arguments: keeps the arguments of judged calls apart from the events; None keeps none.
         telemetry: watches decisions, such as an `OpenTelemetryObserver`; it can neither stop nor change one.
     """
 
@@ -84,7 +90,7 @@ class GuardSettings:
     approvals: ApprovalBroker | None = None
     effects: ApprovalStore | None = None
     audit: AuditTrail | None = None
-    audit_codes: Collection[str] = ()
+    audit_codes: Collection[str] | None = None
     audit_arguments: ArgumentVault | None = None
     telemetry: DecisionObserver | None = None
 
@@ -113,6 +119,8 @@ class GuardSettings:
                 "revision_gate must have a method accepts(policy_revision) -> bool, such as UnsafeAnyRevision(); "
                 f"{type(self.revision_gate).__name__} has none"
             )
+        if isinstance(self.audit_codes, str | bytes):  # a part of the text would count as a code
+            raise ConfigurationError('audit_codes must be a collection of codes, such as {"amount_above_limit"}')
         self._require_parts()
 
     def _require_parts(self) -> None:
@@ -127,6 +135,28 @@ class GuardSettings:
             part = getattr(self, name)
             if part is not None and not all(hasattr(part, each) for each in wanted):
                 raise ConfigurationError(f"{name} must be something like {example}; {type(part).__name__} is not")
+
+    @property
+    def codes(self) -> Collection[str]:
+        """The codes that audit and telemetry may call by name."""
+        return () if self.audit_codes is None else self.audit_codes
+
+    def for_engine(self, engine: object) -> Self:
+        """These settings, with `audit_codes` from the policy of `engine` where none are given and it knows them.
+
+        Raises:
+            PolicyLoadError: the engine's policy was not checked, and a manifest of it is invalid.
+        """
+        if self.audit_codes is not None or (self.audit is None and self.telemetry is None):
+            return self
+        known = getattr(engine, "declared_codes", None)
+        if isinstance(known, frozenset):
+            return replace(self, audit_codes=known)
+        logger.warning(
+            "audit_codes is not given, and this engine cannot say which codes its policy declares: every reason of a "
+            "pack will be written as `undeclared`. Give audit_codes=declared_codes(load_policy(…))"
+        )
+        return self
 
     @property
     def gate(self) -> RevisionGate:

@@ -59,7 +59,7 @@ class Watch:
 
     Args:
         observer: who is told.
-        settings: of the guard; `audit_codes` are the codes that are told as they are.
+        settings: of the guard; its `codes` are those that are told as they are.
         subject: the call or handoff as far as it is known.
         kind: of a subject that was refused before it was known.
     """
@@ -70,7 +70,7 @@ class Watch:
         self, observer: DecisionObserver, settings: GuardSettings, subject: object, kind: Kind = "tool"
     ) -> None:
         self._observer = observer
-        self._codes: Collection[str] = settings.audit_codes
+        self._codes: Collection[str] = settings.codes
         self._subject = subject
         self._kind = kind
         self._observation: Observation | None = None

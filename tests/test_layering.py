@@ -98,10 +98,31 @@ def test_the_package_has_no_assert_and_no_print() -> None:
 
 def test_the_top_level_exports_names_and_nothing_else() -> None:
     assert sorted(aioc_opa.__all__) == aioc_opa.__all__
+    assert set(aioc_opa.__all__) <= set(dir(aioc_opa))
     for name in aioc_opa.__all__:
         assert hasattr(aioc_opa, name)
+    assert not hasattr(aioc_opa, "no_such_name")
     body = ast.parse((PACKAGE / "__init__.py").read_text()).body
-    assert all(isinstance(node, ast.ImportFrom | ast.Assign | ast.Expr) for node in body)
+    allowed = (ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.Expr)
+    others = [ast.unparse(node).partition("\n")[0] for node in body if not isinstance(node, allowed)]
+    assert others == ["if TYPE_CHECKING:", "def __getattr__(name: str) -> Any:", "def __dir__() -> list[str]:"]
+
+
+def test_type_checkers_see_the_names_that_are_imported_late_where_they_are() -> None:
+    (block,) = [node for node in ast.parse((PACKAGE / "__init__.py").read_text()).body if isinstance(node, ast.If)]
+    seen = {alias.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert seen == aioc_opa._LAZY
+    assert set(seen) < set(aioc_opa.__all__)
+
+
+def test_every_name_can_be_imported_without_an_optional_dependency() -> None:
+    hidden = "regorus", "sqlalchemy", "psycopg", "cryptography", "opentelemetry"
+    code = (
+        f"import sys\nfor name in {hidden}: sys.modules[name] = None\nfrom aioc_opa import *\nprint(AccessGate, dir())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "ApprovalBroker" in done.stdout
 
 
 def test_every_module_and_public_name_says_what_it_is() -> None:

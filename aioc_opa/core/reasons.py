@@ -45,3 +45,20 @@ NO_RULE_ALLOWS: Final = "no_rule_allows"
 """`reason` of the deny that no verdict asked for."""
 
 RESERVED: Final = frozenset(Reason)
+
+LIBRARY_CODES: Final = frozenset(
+    {"pack_missing", "data_missing", "context_missing", "raw_arguments_required", "malformed_verdict"}
+)
+"""Codes that the Rego library itself denies tool calls with (`rego/aioc/lib`, and the generated routes)."""
+
+HANDOFF_CODES: Final = frozenset(
+    {
+        "handoff_denied",
+        "handoff_in_table",
+        "handoff_needs_approval",
+        "handoff_role_missing",
+        "handoff_source_not_allowed",
+        "handoff_table_invalid",
+    }
+)
+"""Codes of `rego/aioc/handoff_policy`."""

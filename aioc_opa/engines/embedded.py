@@ -29,6 +29,7 @@ from aioc_opa.engines.embedded_constants import resolve_constants
 from aioc_opa.engines.embedded_input import input_text
 from aioc_opa.engines.embedded_runtime import error_text, installed_version, new_engine
 from aioc_opa.engines.rego_guard import examine
+from aioc_opa.packs.declared_codes import declared_codes
 from aioc_opa.packs.policy_folder import load_policy
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class EmbeddedEngine:
         loaded = load_policy(Path(policy)) if isinstance(policy, (str, Path)) else policy
         self._owner: Final = _Owner()
         weakref.finalize(self, self._owner.close).atexit = False
+        self._loaded: Final = loaded
         self._unsafe: Final = unsafe_without_load_checks
         self._modules = dict(loaded.modules)
         self._data: Final = loaded.data
@@ -108,6 +110,15 @@ class EmbeddedEngine:
     def name(self) -> str:
         """``"embedded"``."""
         return "embedded"
+
+    @property
+    def declared_codes(self) -> frozenset[str]:
+        """The reason codes that the packs of its policy declare.
+
+        Raises:
+            PolicyLoadError: as `packs.declared_codes.declared_codes`.
+        """
+        return declared_codes(self._loaded)
 
     def evaluate(self, path: DecisionPath, body: bytes, deadline: Deadline) -> EngineAnswer:
         """As `Engine.evaluate`. Cannot be interrupted: a runaway policy ends when it ends, and then is a deny."""

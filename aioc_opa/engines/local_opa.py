@@ -28,6 +28,7 @@ from aioc_opa.engines.opa_binary import OpaBinary, find_opa_binary
 from aioc_opa.engines.opa_server import AsyncOpaServerEngine, OpaServerEngine
 from aioc_opa.engines.protocol import HANDOFF_POLICY_PATH, TOOL_ACCESS_PATH, TOOL_POLICY_PATH, DecisionPath
 from aioc_opa.errors import EngineConfigurationError
+from aioc_opa.packs.declared_codes import declared_codes
 from aioc_opa.packs.policy_folder import LoadedPolicy, load_policy
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class LocalOpaEngine:
         self.binary: Final[OpaBinary] = find_opa_binary(opa_binary)
         source = Path(policy) if isinstance(policy, str) else policy
         loaded = load(source, binary=self.binary, verification=verification)
+        self._loaded: Final = loaded
         self.policy_revision: Final = canonical_text({BUNDLE: loaded.revision})
         staging = Staging(loaded, decision_paths)
         place = private_folder(folder)
@@ -117,6 +119,15 @@ class LocalOpaEngine:
     def name(self) -> str:
         """``"local"``."""
         return "local"
+
+    @property
+    def declared_codes(self) -> frozenset[str]:
+        """The reason codes that the packs of its policy declare.
+
+        Raises:
+            PolicyLoadError: as `packs.declared_codes.declared_codes`.
+        """
+        return declared_codes(self._loaded)
 
     def evaluate(self, path: DecisionPath, body: bytes, deadline: Deadline) -> EngineAnswer:
         """Ask for the decision at `path`, as `OpaServerEngine.evaluate` does.

@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
     from aioc_opa.core.json_value import JsonObject, JsonValue
 
-LIBRARY_CODES: Final = frozenset(
-    {"pack_missing", "data_missing", "context_missing", "raw_arguments_required", "malformed_verdict"}
-)
-"""Codes that the library itself emits."""
-
 _DECISIONS: Final = frozenset({"allow", "deny", "approval_required"})
 
 

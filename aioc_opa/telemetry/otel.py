@@ -4,7 +4,7 @@
         OpaServerEngine(url, traceparent=current_traceparent),
         telemetry=OpenTelemetryObserver(),
         access=AccessGate(..., counters=OpenTelemetryCounters()),
-        audit_codes=...,
+        audit_codes=declared_codes(load_policy(...)),
     )
 
 Needs the extra ``otel``: the API alone. An application brings the SDK and its exporters; without them this costs a few

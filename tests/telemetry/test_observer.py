@@ -47,7 +47,7 @@ def test_an_observer_that_fails_changes_nothing_and_is_not_quoted(
 
 
 def make(observer: Any) -> ToolGuard:
-    guard = ToolGuard(ScriptedEngine(), revision_gate=UnsafeAnyRevision(), telemetry=observer)
+    guard = ToolGuard(ScriptedEngine(), revision_gate=UnsafeAnyRevision(), telemetry=observer, audit_codes=())
     guard.register_json_schema("think", {"type": "object"}, lambda _arguments: "done")
     return guard
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Final
 
-from aioc_opa.core.reasons import ALLOWED, NO_RULE_ALLOWS, Reason
+from aioc_opa.core.reasons import ALLOWED, HANDOFF_CODES, LIBRARY_CODES, NO_RULE_ALLOWS, RESERVED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -19,7 +19,7 @@ MAX_LABEL: Final = 128
 UNDECLARED: Final = "undeclared"
 """Stands for a code that no pack declares."""
 
-_OF_THE_RUNTIME: Final = frozenset({ALLOWED, NO_RULE_ALLOWS, *(reason.value for reason in Reason)})
+_OF_OURS: Final = LIBRARY_CODES | HANDOFF_CODES | {ALLOWED, NO_RULE_ALLOWS, *(reason.value for reason in RESERVED)}
 
 
 def digest_label(value: object) -> str:
@@ -41,8 +41,8 @@ def id_label(value: object) -> str | None:
 
 
 def reason_label(code: str, declared: Collection[str]) -> str:
-    """`code` when the runtime or a pack declares it, else `UNDECLARED`."""
-    return code if code in _OF_THE_RUNTIME or code in declared else UNDECLARED
+    """`code` when it is the runtime's or the library's, or a pack declares it, else `UNDECLARED`."""
+    return code if code in _OF_OURS or code in declared else UNDECLARED
 
 
 def reason_labels(codes: Iterable[str], declared: Collection[str]) -> tuple[str, ...]:

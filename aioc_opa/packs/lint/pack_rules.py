@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aioc_opa.core.reasons import ALLOWED, NO_RULE_ALLOWS, RESERVED
+from aioc_opa.core.reasons import ALLOWED, LIBRARY_CODES, NO_RULE_ALLOWS, RESERVED
 from aioc_opa.errors import PolicyLoadError
 from aioc_opa.packs.lint.finding import Finding
 from aioc_opa.packs.lint.linted import rule_line, rule_name
 from aioc_opa.packs.lint.module_rules import VERDICT_SETS
 from aioc_opa.packs.lint.rego_tree import calls, walk
 from aioc_opa.packs.lint.verdict_values import constructor_names
-from aioc_opa.packs.samples import LIBRARY_CODES, read_samples
+from aioc_opa.packs.samples import read_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
