@@ -150,7 +150,7 @@ def regex_class(_: LintedPolicy, module: Module) -> Iterator[Finding]:
 
 def variable_over_packs(_: LintedPolicy, module: Module) -> Iterator[Finding]:
     """No reference that reaches all packs: it costs with their number, and their errors become everyone's."""
-    if module.is_test:
+    if module.is_test or _is_of_the_server(module):
         return
     for reference in module.reads(module.tree.get("rules", [])):
         if _reaches_all_packs(reference.path):
@@ -165,7 +165,7 @@ def variable_over_packs(_: LintedPolicy, module: Module) -> Iterator[Finding]:
 
 def expiry_alone(_: LintedPolicy, module: Module) -> Iterator[Finding]:
     """A decision's `expiresAt` informs; what binds a grant is `approval.ttlSeconds` (design 3.3)."""
-    if module.is_test:
+    if module.is_test or _is_of_the_server(module):
         return
     for node, line in walk(module.tree.get("rules", [])):
         if not isinstance(node, dict) or node.get("type") != "object":
@@ -180,6 +180,11 @@ def expiry_alone(_: LintedPolicy, module: Module) -> Iterator[Finding]:
                 "give the hold terms with ttlSeconds",
                 "warning",
             )
+
+
+def _is_of_the_server(module: Module) -> bool:
+    """Whether OPA asks it about its own API or log (rego/system), beside the decision on a call."""
+    return module.file.startswith("system/")
 
 
 def _reaches_all_packs(path: Path) -> bool:

@@ -3,8 +3,9 @@
 # description: >-
 #   OPA logs the whole input and result of a decision, arguments included, and masks nothing by itself
 #   (https://www.openpolicyagent.org/docs/management-decision-logs#masking-sensitive-data). A list of what to hide
-#   forgets the next field, so this is a list of what to show: everything else is replaced before it is logged.
-#   `proposalHash` still ties an event to the arguments that were judged. The guard's own audit is the full record.
+#   forgets the next field, so this is a list of what to show, and of what each may be: everything else is replaced
+#   before it is logged. No hash of arguments either: a PIN or an amount is soon guessed from it. An event is tied to
+#   the guard's audit, which is the full record, by `decision_id`, `requestId`, `runId` and `callId`.
 package system.log
 
 import future.keywords.not
@@ -32,98 +33,151 @@ default drop := false
 drop if input.error
 
 # Comprehensions: an input that is no object (or a key that is absent) leaves nothing to show, not something unmasked.
+default shown_input := {}
+
 shown_input := object.union(
+	{key: value |
+		some key, value in input.input
+		is_of_kind(value, input_kinds[key])
+	},
 	object.union(
-		{key: value | some key, value in input.input; key in input_names; type_name(value) in scalars},
-		{key: shown |
-			some key, keys in input_parts
-			value := input.input[key]
-			shown := {name: part | some name, part in value; name in keys}
+		{key: of_kinds(part, part_kinds[key]) |
+			some key, part in input.input
+			part_kinds[key]
+		},
+		{"approval": object.union(of_kinds(approval, part_kinds.approval), {"votes": shown}) |
+			approval := input.input.approval
+			votes := approval.votes
+			shown := [of_kinds(vote, vote_kinds) | some vote in votes]
 		},
 	),
-	object.union(shown_request, shown_votes),
 )
 
-# Step 1: metadata by contract, and only as scalars.
-shown_request := {"request": shown |
-	value := input.input.request
-	shown := {name: part | some name, part in value; name in request_names; type_name(part) in scalars}
+# A decision repeats some names of its question, so what they may be is checked again.
+default shown_result := {}
+
+shown_result := object.union(
+	object.union(
+		{key: value |
+			some key, value in input.result
+			is_of_kind(value, result_kinds[key])
+		},
+		shown_codes,
+	),
+	{"approval": object.union(of_kinds(approval, terms_kinds), {"requirements": shown}) |
+		approval := input.result.approval
+		requirements := approval.requirements
+		shown := [shown_requirement(requirement) | some requirement in requirements]
+	},
+)
+
+shown_requirement(requirement) := object.union(
+	of_kinds(requirement, requirement_kinds),
+	{"code": label |
+		code := requirement.code
+		label := code_label(code)
+	},
+)
+
+shown_codes := object.union(
+	{"reason": label |
+		reason := input.result.reason
+		label := code_label(reason)
+	},
+	{"reasons": labels |
+		reasons := input.result.reasons
+		labels := [code_label(reason) | some reason in reasons]
+	},
+)
+
+# The values of `given` that are what they may be. Nothing, when it is no object.
+of_kinds(given, kinds) := {name: value |
+	some name, value in given
+	is_of_kind(value, kinds[name])
+}
+
+is_of_kind(value, "name") if is_name(value)
+
+is_of_kind(value, "names") if {
+	is_array(value)
+	every name in value {
+		is_name(name)
+	}
+}
+
+is_of_kind(value, "number") if is_number(value)
+
+is_of_kind(value, "boolean") if is_boolean(value)
+
+is_of_kind(value, "time") if {
+	is_string(value)
+	regex.match(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})$`, value)
+}
+
+is_of_kind(value, words) if {
+	is_set(words)
+	value in words
+}
+
+# An identifier, as applications and providers make them: no JSON, no quotes, no control or bidi characters. Longer
+# ones than a guard lets into a question (256 characters) are none.
+is_name(value) if {
+	is_string(value)
+	regex.match(`^[\p{L}\p{N}_][\p{L}\p{N}_ .:@/|+=,#-]{0,255}$`, value)
+}
+
+# Who asked what of whom, and the names that tie events together. No arguments, no hashes, no application's context.
+input_kinds := {
+	"agentName": "name",
+	"callId": "name",
+	"contractVersion": "name",
+	"decodeAssurance": {"decoded", "raw"},
+	"fromAgentName": "name",
+	"kind": question_kinds,
+	"requestId": "name",
+	"toAgentName": "name",
+	"toolName": "name",
+	"toolVersion": "name",
+	"turn": "number",
+}
+
+question_kinds := {"access", "handoff", "tool"}
+
+part_kinds := {
+	"approval": {"id": "name", "requestedBy": "name", "requesters": "names", "expiresAt": "time"},
+	"principal": {"identity": "name", "tenant": "name", "roles": "names", "onBehalfOf": "names"},
+	"request": request_kinds,
+	"runContext": {"runId": "name"},
+}
+
+# Step 1: metadata by contract.
+request_kinds := {
+	"capability": "name",
+	"deadlineSeconds": "number",
+	"executionId": "name",
+	"identity": "name",
+	"model": "name",
+	"provider": "name",
+	"requestId": "name",
+	"resourceBudget": "number",
+	"tenantId": "name",
+	"toolName": "name",
+	"toolVersion": "name",
 }
 
 # Who approved stays readable; the reason that a voter gave is none of the log's.
-shown_votes := {"approval": {"votes": shown} |
-	votes := input.input.approval.votes
-	shown := [{name: part | some name, part in vote; name in vote_names} | some vote in votes]
-}
-
-# A decision repeats some names of its question, so what they may be is checked again.
-shown_result := object.union(
-	{key: value | some key, value in input.result; key in result_keys; type_name(value) in scalars},
-	object.union(
-		{"reasons": shown |
-			reasons := input.result.reasons
-			shown := [reason | some reason in reasons; is_string(reason)]
-		},
-		{"approval": shown |
-			approval := input.result.approval
-			shown := {key: approval[key] | some key in approval_terms; _ = approval[key]}
-		},
-	),
-)
-
-# Who asked what of whom, and the names that tie events together. No arguments, no context of the application.
-input_names := {
-	"agentName",
-	"callId",
-	"contractVersion",
-	"decodeAssurance",
-	"fromAgentName",
-	"kind",
-	"proposalHash",
-	"requestDigest",
-	"requestId",
-	"toAgentName",
-	"toolName",
-	"toolVersion",
-	"turn",
-}
-
-# A name is a scalar; anything else in its place could hold anything.
-scalars := {"string", "number", "boolean", "null"}
-
-input_parts := {
-	"approval": {"id", "proposalHash", "requestedBy", "requesters", "expiresAt", "policyRevision"},
-	"principal": {"identity", "tenant", "roles", "onBehalfOf"},
-	"runContext": {"runId"},
-}
-
-request_names := {
-	"capability",
-	"deadlineSeconds",
-	"executionId",
-	"identity",
-	"model",
-	"provider",
-	"requestId",
-	"resourceBudget",
-	"tenantId",
-	"toolName",
-	"toolVersion",
-}
-
-vote_names := {"at", "personId", "roles", "verdict"}
+vote_kinds := {"at": "time", "personId": "name", "roles": "names", "verdict": {"approved", "rejected"}}
 
 # Not `publicReason` and `metadata`: a pack may write arguments into them.
-result_keys := {
-	"decision",
-	"expiresAt",
-	"kind",
-	"policyVersion",
-	"proposalHash",
-	"reason",
-	"requestDigest",
-	"requestId",
-	"resultMode",
+result_kinds := {
+	"decision": {"allow", "approval_required", "deny"},
+	"expiresAt": "time",
+	"kind": question_kinds,
+	"policyVersion": "name",
+	"requestId": "name",
+	"resultMode": {"throw", "tool_result"},
 }
 
-approval_terms := {"requirements", "separationOfDuties", "ttlSeconds"}
+terms_kinds := {"separationOfDuties": "boolean", "ttlSeconds": "number"}
+
+requirement_kinds := {"approverRoles": "names", "quorum": "number"}

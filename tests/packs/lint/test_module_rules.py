@@ -193,3 +193,11 @@ def test_expiry_alone_warns(lint: Linter) -> None:
         {"mine.rego": f'{HEAD}{SOUND}\n_decision := {{"approval": {{}}, "expiresAt": "2030-01-01T00:00:00Z"}}\n'}
     )
     assert lint.rules() == []
+
+
+def test_what_opa_asks_about_its_own_log_may_reach_all_packs_and_makes_no_decision(lint: Linter) -> None:
+    body = 'known(code) if {\n\tsome pack\n\tcode in data.aioc.packs[pack].manifest.codes\n}\n\nkinds := {"expiresAt": "time"}\n'
+    head = "# METADATA\n# title: Log\npackage system.log\n\nimport future.keywords.not\n\n"
+    test = "package system.log_test\n\nimport data.system.log\nimport future.keywords.not\n\ntest_known if not log.known(1)\n"
+    write(lint.folder / "system/log", {"log.rego": head + body, "log_test.rego": test})
+    assert lint.rules() == []

@@ -1,0 +1,43 @@
+"""docker-compose.yml, and the server that it describes."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from tests.deployment.compose_opa import Server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def compose(repository: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((repository / "docker-compose.yml").read_text())
+    return found
+
+
+@pytest.fixture(scope="module")
+def service(compose: dict[str, Any]) -> dict[str, Any]:
+    (service,) = compose["services"].values()
+    return service  # type: ignore[no-any-return]  # YAML
+
+
+@pytest.fixture
+def server(opa_binary: Path, service: dict[str, Any], repository: Path, tmp_path: Path) -> Iterator[Server]:
+    policies = tmp_path / "rego"
+    shutil.copytree(repository / "rego", policies)
+    # What must not be read: it would not even load.
+    for name in ("broken_test.rego", "samples/broken.rego", "samples/data.json", ".hidden/broken.rego", "notes.json"):
+        (policies / name).parent.mkdir(exist_ok=True)
+        (policies / name).write_text("{ this is neither Rego nor JSON")
+    server = Server(opa_binary, service, policies, tmp_path / "log")
+    try:
+        server.up()
+        yield server
+    finally:
+        server.stop()
