@@ -27,6 +27,7 @@ from aioc_opa.core.reasons import Reason
 from aioc_opa.core.strict_json import StrictJsonError, decode
 from aioc_opa.engines.embedded_constants import resolve_constants
 from aioc_opa.engines.embedded_input import input_text
+from aioc_opa.engines.embedded_modules import deciding_modules
 from aioc_opa.engines.embedded_runtime import error_text, installed_version, new_engine
 from aioc_opa.engines.rego_guard import examine
 from aioc_opa.packs.declared_codes import declared_codes
@@ -94,7 +95,7 @@ class EmbeddedEngine:
         weakref.finalize(self, self._owner.close).atexit = False
         self._loaded: Final = loaded
         self._unsafe: Final = unsafe_without_load_checks
-        self._modules = dict(loaded.modules)
+        self._modules = deciding_modules(loaded.modules)
         self._data: Final = loaded.data
         ast_json = self._thread_engine().get_ast_as_json()
         self._guarded: Final = examine(ast_json, loaded.data, unsafe_without_load_checks=unsafe_without_load_checks)
