@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from aioc_opa.cli import logs
 from aioc_opa.cli.bundle_options import (
@@ -21,16 +22,17 @@ from aioc_opa.cli.bundle_options import (
     verification,
 )
 from aioc_opa.cli.exit_status import ExitStatus
-from aioc_opa.cli.terminal import cell, json_line, say, shown, stdout_console
+from aioc_opa.cli.terminal import json_line, say, shown, stdout_console
 from aioc_opa.engines.local_opa_signature import verified_copy
 from aioc_opa.engines.opa_binary import find_opa_binary
 from aioc_opa.errors import PolicyLoadError
 from aioc_opa.packs.bundle_checks import BundleCheck
 from aioc_opa.packs.bundle_diff import diff_document
+from aioc_opa.packs.bundle_diff_sections import diff_sections
 from aioc_opa.packs.bundle_file import BundleFile, read_bundle
 from aioc_opa.packs.bundle_parsed import parse_bundle
 from aioc_opa.packs.bundle_report import bundle_document
-from aioc_opa.packs.bundle_sections import Section, diff_sections, inspect_sections
+from aioc_opa.packs.bundle_sections import Section, inspect_sections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +58,9 @@ Examples:
 
 DIFF_HELP: Final = """Say what changes from one bundle to another, in the words of `bundle inspect`.
 
-Tools whose possible outcomes change stand first. Spaces and comments are no change; METADATA is.
+Tools whose possible outcomes change stand first, then approvals and their terms, rules with their source, the order
+of else branches, imports, data values, METADATA. Spaces and comments are no change of a rule; every file of which the
+content differs is listed with its digests.
 
 \b
 Exit status: 0 the same content; 1 other content, or the counter goes back; 2 wrong usage; 3 a bundle is refused.
@@ -138,8 +142,9 @@ def _table(section: Section) -> None:
     for column in section.columns:
         table.add_column(column, overflow="fold")
     for row in section.rows:
-        table.add_row(*(cell(text) for text in row))
+        table.add_row(*(Text(shown(text, longest=_LONGEST_CELL)) for text in row))
     stdout_console().print(table)
+    _say_what_is_cut(section)
     say("")
 
 
@@ -152,6 +157,13 @@ def _markdown(section: Section) -> None:
     for row in section.rows:
         say(f"| {' | '.join(_plain(text) for text in row)} |")
     say("")
+    _say_what_is_cut(section)
+
+
+def _say_what_is_cut(section: Section) -> None:
+    cut = sum(len(text) > _LONGEST_CELL for row in section.rows for text in row)
+    if cut:
+        say(f"{cut} of these are cut after {_LONGEST_CELL} characters (…): `--format json` has them whole\n")
 
 
 def _plain(text: str) -> str:

@@ -1,30 +1,39 @@
 """What changes from one bundle to another, in the words of `bundle_report`.
 
-Rules are compared by their syntax trees, so spaces and comments are no change; METADATA is one of its own. A rule
-has changed where its title, or else its name that no other rule has, is there on both sides; otherwise one went and
-one came.
+Where the digests differ, the files that differ are always listed: a change that no other list has a word for, such as
+a comment, is seen there.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import hashlib
 from typing import TYPE_CHECKING
 
+from aioc_opa.core.bundles.data_changes import DataChange, data_changes, path_text
 from aioc_opa.core.canonical_json import canonical_text
-from aioc_opa.packs.bundle_outcomes import tool_outcomes
-from aioc_opa.packs.bundle_report import data_tables, outcomes_document
+from aioc_opa.packs.bundle_file import DATA
+from aioc_opa.packs.bundle_outcomes import approval_asks, tool_outcomes
+from aioc_opa.packs.bundle_pairing import left_over, paired
+from aioc_opa.packs.bundle_parsed import table_digest
+from aioc_opa.packs.bundle_report import approval_document, data_tables, outcomes_document
+from aioc_opa.packs.bundle_rule_changes import (
+    change_word,
+    import_changes,
+    metadata_changes,
+    order_changes,
+    rule_changes,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from aioc_opa.core.json_value import JsonObject, JsonValue
-    from aioc_opa.packs.bundle_parsed import ParsedBundle, ParsedRule
-
-_ADDED, _REMOVED, _CHANGED = "added", "removed", "changed"
+    from aioc_opa.packs.bundle_file import BundleFile
+    from aioc_opa.packs.bundle_parsed import ParsedBundle
 
 
 def diff_document(before: ParsedBundle, after: ParsedBundle) -> JsonObject:
-    """The changes; every list is empty when `after` decides as `before`."""
+    """The changes; every list but that of the statement is empty exactly when the content is the same."""
     old, new = before.bundle, after.bundle
     statements = [each.bundle.statement.model_dump(mode="json", by_alias=True) for each in (before, after)]
     return {
@@ -34,11 +43,15 @@ def diff_document(before: ParsedBundle, after: ParsedBundle) -> JsonObject:
         "rollback": new.revision.counter < old.revision.counter,
         "statement": [*_values(*statements)],
         "roots": [*_values(*({"/".join(root): "owned" for root in each.bundle.roots} for each in (before, after)))],
-        "packs": [*_values(_manifests(before), _manifests(after))],
-        "rules": [*_rules(before.rules, after.rules)],
-        "metadata": [*_values(_metadata(before), _metadata(after))],
+        "packs": [*_tables(_manifests(before), _manifests(after))],
+        "approvals": [*_approvals(before, after)],
+        "rules": [*rule_changes(before, after)],
+        "elseOrder": [*order_changes(before, after)],
+        "imports": [*import_changes(before, after)],
+        "metadata": [*metadata_changes(before, after)],
         "data": [*_data(before, after)],
         "tools": [*_tools(before, after)],
+        "files": [*_values(_digests(old), _digests(new))],
     }
 
 
@@ -51,15 +64,15 @@ def _values(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> 
 
 def _change(name: str, before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> str | None:
     if name not in before:
-        return _ADDED
+        return "added"
     if name not in after:
-        return _REMOVED
-    return None if canonical_text(before[name]) == canonical_text(after[name]) else _CHANGED
+        return "removed"
+    return None if canonical_text(before[name]) == canonical_text(after[name]) else "changed"
 
 
-def _manifests(parsed: ParsedBundle) -> JsonObject:
+def _manifests(parsed: ParsedBundle) -> dict[str, JsonValue]:
     return {
-        pack: {
+        path_text([pack]): {
             "version": manifest.version,
             "title": manifest.title,
             "codes": [*sorted(manifest.codes)],
@@ -73,83 +86,43 @@ def _manifests(parsed: ParsedBundle) -> JsonObject:
     }
 
 
-def _metadata(parsed: ParsedBundle) -> JsonObject:
-    found: dict[str, list[JsonValue]] = {}
-    for package, metadata in parsed.packages.items():
-        if metadata:
-            found.setdefault(package, []).append(metadata)
-    for rule in parsed.rules:
-        if rule.metadata:
-            found.setdefault(f"{rule.package}.{rule.name}", []).append(rule.metadata)
-    return {name: [*sorted(all_of, key=canonical_text)] for name, all_of in found.items()}
+def _approvals(before: ParsedBundle, after: ParsedBundle) -> Iterator[JsonObject]:
+    """Approvals of which codes, tools or terms change, each as `inspect` has it; its place is no change."""
+    asked, asks = ([approval_document(ask) for ask in approval_asks(each)] for each in (before, after))
+    removed, added = left_over(asked, asks, lambda ask: canonical_text(_without_place(ask)))
+    pairs = paired(
+        removed,
+        added,
+        lambda ask: canonical_text([ask["pack"], ask["codes"], ask["tools"]]),
+        lambda ask: canonical_text([ask["pack"], ask["codes"]]),
+    )
+    for old, new in pairs:
+        yield {"change": change_word(old, new), "before": old, "after": new}
 
 
-def _rules(before: Iterable[ParsedRule], after: Iterable[ParsedRule]) -> Iterator[JsonObject]:
-    old, new = list(before), list(after)
-    kept = Counter(_identity(rule) for rule in old) & Counter(_identity(rule) for rule in new)
-    removed, added = _without(old, kept), _without(new, kept)
-    for rule in removed:
-        successor = next((other for other in added if _is_successor(rule, other, old, new)), None)
-        if successor is None:
-            yield _rule(_REMOVED, rule)
-        else:
-            added.remove(successor)
-            yield _rule(_CHANGED, successor)
-    for rule in added:
-        yield _rule(_ADDED, rule)
-
-
-def _identity(rule: ParsedRule) -> tuple[str, str, str]:
-    return rule.package, rule.name, rule.digest
-
-
-def _without(rules: Iterable[ParsedRule], kept: Mapping[tuple[str, str, str], int]) -> list[ParsedRule]:
-    left = dict(kept)
-    found = []
-    for rule in rules:
-        if left.get(_identity(rule), 0):
-            left[_identity(rule)] -= 1
-        else:
-            found.append(rule)
-    return found
-
-
-def _is_successor(rule: ParsedRule, other: ParsedRule, old: Iterable[ParsedRule], new: Iterable[ParsedRule]) -> bool:
-    if (rule.package, rule.name) != (other.package, other.name):
-        return False
-    title = rule.metadata.get("title")
-    if title is not None:
-        return other.metadata.get("title") == title
-    alone = [sum((each.package, each.name) == (rule.package, rule.name) for each in side) for side in (old, new)]
-    return alone == [1, 1]
-
-
-def _rule(change: str, rule: ParsedRule) -> JsonObject:
-    return {
-        "change": change,
-        "rule": f"{rule.package}.{rule.name}",
-        "title": rule.metadata.get("title"),
-        "file": rule.file,
-        "line": rule.line,
-    }
+def _without_place(ask: JsonObject) -> JsonObject:
+    return {key: value for key, value in ask.items() if key not in {"file", "line"}}
 
 
 def _data(before: ParsedBundle, after: ParsedBundle) -> Iterator[JsonObject]:
-    old = {".".join(path): value for path, value in data_tables(before)}
-    new = {".".join(path): value for path, value in data_tables(after)}
+    old, new = ({path_text(path): value for path, value in data_tables(each)} for each in (before, after))
+    yield from _tables(old, new)
+
+
+def _tables(old: Mapping[str, JsonValue], new: Mapping[str, JsonValue]) -> Iterator[JsonObject]:
     for path in sorted(old.keys() | new.keys()):
         change = _change(path, old, new)
-        if change is not None:
-            yield {"change": change, "path": path, "entries": [*_entries(old.get(path), new.get(path))]}
+        if change is None:
+            continue
+        one, other = old.get(path), new.get(path)
+        # Of a table that came or went every key is listed, as long as it has one.
+        left = one if path in old else {} if isinstance(other, dict) and other else None
+        right = other if path in new else {} if isinstance(one, dict) and one else None
+        yield {"change": change, "path": path, "entries": [_entry(each) for each in data_changes(left, right)]}
 
 
-def _entries(before: JsonValue, after: JsonValue) -> Iterator[JsonObject]:
-    """The keys that differ, where a table is an object on both sides."""
-    if isinstance(before, dict) and isinstance(after, dict):
-        for key in sorted(before.keys() | after.keys()):
-            change = _change(key, before, after)
-            if change is not None:
-                yield {"change": change, "key": key}
+def _entry(each: DataChange) -> JsonObject:
+    return {"change": each.change, "key": each.path, "before": each.before, "after": each.after}
 
 
 def _tools(before: ParsedBundle, after: ParsedBundle) -> Iterator[JsonObject]:
@@ -158,5 +131,11 @@ def _tools(before: ParsedBundle, after: ParsedBundle) -> Iterator[JsonObject]:
     new = {tool: outcomes_document(found) for tool, found in tool_outcomes(after).items()}
     for tool in sorted(old.keys() | new.keys()):
         if old.get(tool) != new.get(tool):
-            change = _ADDED if tool not in old else _REMOVED if tool not in new else _CHANGED
+            change = change_word(old.get(tool), new.get(tool))
             yield {"change": change, "tool": tool, "before": old.get(tool), "after": new.get(tool)}
+
+
+def _digests(bundle: BundleFile) -> JsonObject:
+    """What the revision's digest covers, file by file: of data the RFC 8785 text, of modules the bytes."""
+    digests: JsonObject = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in bundle.modules.items()}
+    return {**digests, DATA: table_digest(bundle.data)}

@@ -7,45 +7,28 @@ import json
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 from aioc_opa.core.canonical_json import canonical_text
 from aioc_opa.errors import PolicyLoadError
-from aioc_opa.packs.lint.linted import LintedPolicy, parse_modules, rule_line, rule_name, run_opa
-from aioc_opa.packs.lint.rego_tree import line_of
+from aioc_opa.packs.bundle_rules import import_texts, rule_chains
+from aioc_opa.packs.lint.linted import LintedPolicy, parse_modules, run_opa
 from aioc_opa.packs.pack_manifest import read_manifests, read_owners
 from aioc_opa.packs.routes import has_routes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from aioc_opa.core.json_value import JsonObject
+    from aioc_opa.core.json_value import JsonObject, JsonValue
     from aioc_opa.packs.bundle_file import BundleFile
-    from aioc_opa.packs.lint.rego_tree import Node
+    from aioc_opa.packs.bundle_rules import ParsedRule
+
+
+MORE: Final = "more"
+"""In METADATA: what else stands at the same place, with another scope."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedRule:
-    """One rule, or one part of an `else` chain.
-
-    Attributes:
-        package: with dots.
-        name: the head's first word.
-        file: path in the bundle.
-        line: from 1.
-        digest: SHA-256 of its tree without places: the same when only spaces or comments differ.
-        metadata: its METADATA; empty without.
-    """
-
-    package: str
-    name: str
-    file: str
-    line: int
-    digest: str
-    metadata: JsonObject
-
-
-@dataclass(frozen=True, slots=True)
 class ParsedBundle:
     """A bundle and what OPA reads in it.
 
@@ -53,15 +36,22 @@ class ParsedBundle:
         bundle: the bundle.
         policy: its modules, parsed, and its packs' manifests.
         owners: pack by tool, as far as this bundle says.
-        rules: all of them, in the order of the files.
+        chains: all rules, in the order of the files, each with the parts of its `else` chain after it.
+        imports: of each module, by file, as written.
         packages: METADATA by package, with dots; empty without.
     """
 
     bundle: BundleFile
     policy: LintedPolicy
     owners: Mapping[str, str]
-    rules: tuple[ParsedRule, ...]
+    chains: tuple[tuple[ParsedRule, ...], ...]
+    imports: Mapping[str, tuple[str, ...]]
     packages: Mapping[str, JsonObject]
+
+    @property
+    def rules(self) -> tuple[ParsedRule, ...]:
+        """All rules, the parts of an `else` chain one by one."""
+        return tuple(part for chain in self.chains for part in chain)
 
 
 def parse_bundle(bundle: BundleFile, *, opa_binary: Path) -> ParsedBundle:
@@ -80,6 +70,9 @@ def parse_bundle(bundle: BundleFile, *, opa_binary: Path) -> ParsedBundle:
         parse_modules(policy, opa_binary)
         if policy.findings:
             raise PolicyLoadError(f"{bundle.source}: {policy.findings[0]}")
+        unread = sorted(bundle.modules.keys() ^ policy.modules.keys())
+        if unread:  # such as a folder that the lint leaves out: what is not said here must not decide
+            raise PolicyLoadError(f"{bundle.source}: {unread[0]}: a module in such a folder is refused; rename it")
         annotations = _annotations(bundle, root, opa_binary)
     owners: Mapping[str, str] = {}
     if has_routes(bundle.modules):
@@ -90,37 +83,22 @@ def parse_bundle(bundle: BundleFile, *, opa_binary: Path) -> ParsedBundle:
     else:  # a part of a policy: some packs are in other bundles
         owners = _owners(bundle)
     policy.data = bundle.data
-    rules = tuple(
-        _rule(".".join(module.package), module.file, rule, annotations)
-        for module in policy.modules.values()
-        for rule in module.rules()
+    modules = policy.modules.values()
+    names = sorted({".".join(module.package) for module in modules})
+    return ParsedBundle(
+        bundle=bundle,
+        policy=policy,
+        owners=owners,
+        chains=tuple(chain for module in modules for chain in rule_chains(module, annotations)),
+        imports={module.file: import_texts(module) for module in modules},
+        packages={name: annotations.get((name, 0), {}) for name in names},
     )
-    names = sorted({".".join(module.package) for module in policy.modules.values()})
-    return ParsedBundle(bundle, policy, owners, rules, {name: annotations.get((name, 0), {}) for name in names})
 
 
 def _owners(bundle: BundleFile) -> dict[str, str]:
     library = bundle.data.get("aioc")
     given = library.get("owners") if isinstance(library, dict) else None
     return {tool: str(pack) for tool, pack in given.items()} if isinstance(given, dict) else {}
-
-
-def _rule(package: str, file: str, rule: Node, annotations: Mapping[tuple[str, int], JsonObject]) -> ParsedRule:
-    tree = _without_places({key: value for key, value in rule.items() if key != "else"})
-    return ParsedRule(
-        package=package,
-        name=rule_name(rule),
-        file=file,
-        line=rule_line(rule),
-        digest=hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest(),
-        metadata=annotations.get((file, line_of(rule)), {}),
-    )
-
-
-def _without_places(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {key: _without_places(value) for key, value in node.items() if key not in {"location", "annotations"}}
-    return [_without_places(value) for value in node] if isinstance(node, list) else node
 
 
 def _annotations(bundle: BundleFile, root: Path, opa_binary: Path) -> dict[tuple[str, int], JsonObject]:
@@ -134,10 +112,23 @@ def _annotations(bundle: BundleFile, root: Path, opa_binary: Path) -> dict[tuple
     for item in json.loads(done.stdout).get("annotations") or []:
         metadata, location = item["annotations"], item["location"]
         if metadata.get("scope") in {"package", "subpackages"}:
-            found[(".".join(str(part["value"]) for part in item["path"][1:]), 0)] = metadata
+            place = (".".join(str(part["value"]) for part in item["path"][1:]), 0)
         else:
-            found[(Path(location["file"]).as_posix(), int(location["row"]))] = metadata
+            place = (Path(location["file"]).as_posix(), int(location["row"]))
+        first = found.setdefault(place, metadata)
+        if first is not metadata:  # of another scope, at the same place
+            found[place] = {**first, MORE: [*_more(first), metadata]}
     return found
+
+
+def is_entrypoint(metadata: JsonObject) -> bool:
+    """Whether METADATA at one place, of whatever scope, makes an entrypoint."""
+    return any(isinstance(each, dict) and each.get("entrypoint") is True for each in (metadata, *_more(metadata)))
+
+
+def _more(metadata: JsonObject) -> list[JsonValue]:
+    more = metadata.get(MORE)
+    return more if isinstance(more, list) else []
 
 
 def table_digest(value: object) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from aioc_opa.core.bundles.data_changes import path_text
 from aioc_opa.packs.bundle_builtins import builtins_used
 from aioc_opa.packs.bundle_outcomes import approval_asks, tool_outcomes
-from aioc_opa.packs.bundle_parsed import table_digest
+from aioc_opa.packs.bundle_parsed import MORE, is_entrypoint, table_digest
 from aioc_opa.packs.routes_data import namespaces
 
 if TYPE_CHECKING:
@@ -15,10 +16,9 @@ if TYPE_CHECKING:
     from aioc_opa.core.json_value import JsonObject, JsonValue
     from aioc_opa.packs.bundle_checks import BundleCheck
     from aioc_opa.packs.bundle_outcomes import ApprovalAsk, ToolOutcomes
-    from aioc_opa.packs.bundle_parsed import ParsedBundle, ParsedRule
+    from aioc_opa.packs.bundle_parsed import ParsedBundle
+    from aioc_opa.packs.bundle_rules import ParsedRule
     from aioc_opa.packs.pack_manifest import PackManifest
-
-_MANIFEST_DEPTH: Final = 4  # aioc / packs / <pack> / manifest
 
 
 def bundle_document(parsed: ParsedBundle, *, signature: BundleCheck) -> JsonObject:
@@ -37,15 +37,17 @@ def bundle_document(parsed: ParsedBundle, *, signature: BundleCheck) -> JsonObje
         "signature": {"present": bundle.is_signed, "verified": signature.ok, "text": signature.text},
         "packages": [_package(parsed, name, metadata) for name, metadata in parsed.packages.items()],
         "entrypoints": [
-            f"{rule.package}.{rule.name}" for rule in parsed.rules if rule.metadata.get("entrypoint") is True
+            *(f"{rule.package}.{rule.name}" for rule in parsed.rules if is_entrypoint(rule.metadata)),
+            *(package for package, metadata in parsed.packages.items() if is_entrypoint(metadata)),
         ],
+        "imports": [{"file": file, "imports": [*texts]} for file, texts in parsed.imports.items()],
         "rules": [_rule(rule) for rule in parsed.rules],
         "packs": [_pack(parsed, manifest) for _, manifest in sorted(parsed.policy.manifests.items())],
         "tools": {tool: outcomes_document(found) for tool, found in tool_outcomes(parsed).items()},
-        "approvals": [_approval(ask) for ask in approval_asks(parsed)],
+        "approvals": [approval_document(ask) for ask in approval_asks(parsed)],
         "builtins": [{"name": name, "kind": kind} for name, kind in builtins_used(parsed.policy).items()],
         "dataTables": [
-            {"path": ".".join(path), "entries": _entries(value), "sha256": table_digest(value)}
+            {"path": path_text(path), "entries": _entries(value), "sha256": table_digest(value)}
             for path, value in data_tables(parsed)
         ],
     }
@@ -65,7 +67,8 @@ def outcomes_document(found: ToolOutcomes) -> JsonObject:
 def data_tables(parsed: ParsedBundle) -> Iterator[tuple[tuple[str, ...], JsonValue]]:
     """The data beside rules: each key below a package's namespace, manifests of packs left out."""
     above = namespaces(module.package for module in parsed.policy.modules.values())
-    yield from _tables(parsed.bundle.data, above, ())
+    manifests = {("aioc", "packs", pack, "manifest") for pack in parsed.policy.manifests}
+    yield from ((path, value) for path, value in _tables(parsed.bundle.data, above, ()) if path not in manifests)
 
 
 def _tables(
@@ -75,7 +78,7 @@ def _tables(
         here = (*path, key)
         if here in above and isinstance(below, dict):
             yield from _tables(below, above, here)
-        elif not (len(here) == _MANIFEST_DEPTH and here[:2] == ("aioc", "packs") and key == "manifest"):
+        else:
             yield here, below
 
 
@@ -96,7 +99,10 @@ def _rule(rule: ParsedRule) -> JsonObject:
 
 def _words(metadata: JsonObject) -> JsonObject:
     """The METADATA that is for people (https://www.openpolicyagent.org/docs/policy-language#metadata)."""
-    kept = ("title", "description", "authors", "organizations", "related_resources", "custom", "labels")
+    kept = (
+        *("scope", "title", "description", "authors", "organizations", "related_resources", "custom", "labels"),
+        *("schemas", "entrypoint", MORE),
+    )
     return {key: metadata[key] for key in kept if key in metadata}
 
 
@@ -116,7 +122,8 @@ def _pack(parsed: ParsedBundle, manifest: PackManifest) -> JsonObject:
     }
 
 
-def _approval(ask: ApprovalAsk) -> JsonObject:
+def approval_document(ask: ApprovalAsk) -> JsonObject:
+    """One approval that can be asked for."""
     return {
         "pack": ask.pack,
         "codes": [*ask.codes],

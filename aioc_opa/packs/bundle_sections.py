@@ -1,4 +1,4 @@
-"""The documents of `bundle inspect` and `bundle diff` as sections with tables, for a terminal or as Markdown."""
+"""The document of `bundle inspect` as sections with tables, for a terminal or as Markdown."""
 
 from __future__ import annotations
 
@@ -46,7 +46,13 @@ def inspect_sections(document: JsonObject) -> Iterator[Section]:
         "Approvals that can be asked for",
         ("pack", "codes", "tools", "terms", "at"),
         [
-            (a["pack"], _list(a["codes"]), _list(a["tools"]), _terms(a["terms"]), f"{a['file']}:{a['line']}")
+            (
+                a["pack"],
+                list_text(a["codes"]),
+                list_text(a["tools"]),
+                terms_text(a["terms"]),
+                f"{a['file']}:{a['line']}",
+            )
             for a in found["approvals"]
         ],
     )
@@ -65,43 +71,18 @@ def inspect_sections(document: JsonObject) -> Iterator[Section]:
         ("package", "title", "files"),
         [(p["package"], p.get("title", ""), str(len(p["files"]))) for p in found["packages"]],
     )
-    yield Section("Rules", ("rule", "title", "by", "at"), [_rule(rule) for rule in found["rules"]])
-
-
-def diff_sections(document: JsonObject) -> Iterator[Section]:
-    """The sections of a difference."""
-    found: dict[str, Any] = document
-    content = "the same content" if found["sameContent"] else "other content"
-    rollback = "yes: the counter goes back" if found["rollback"] else "no"
-    facts = [("from", found["from"]), ("to", found["to"]), ("content", content), ("rollback", rollback)]
-    yield Section("Revisions", ("what", "says"), facts)
-    rows = [
-        (t["change"], t["tool"], kind, _outcome(t["before"], kind), _outcome(t["after"], kind))
-        for t in found["tools"]
-        for kind in ("owner", "governedBy", "deny", "approval_required", "allow")
-        if _outcome(t["before"], kind) != _outcome(t["after"], kind)
-    ]
-    yield Section("Tools whose possible outcomes change", ("change", "tool", "what", "before", "after"), rows)
     yield Section(
-        "Rules",
-        ("change", "rule", "title", "at"),
-        [(r["change"], r["rule"], r["title"] or "", f"{r['file']}:{r['line']}") for r in found["rules"]],
+        "Imports", ("file", "imports"), [(each["file"], list_text(each["imports"])) for each in found["imports"]]
     )
-    data = [(d["change"], d["path"], _list(f"{e['key']} {e['change']}" for e in d["entries"])) for d in found["data"]]
-    yield Section("Data", ("change", "path", "entries"), data)
-    for key, title in (("packs", "Packs' manifests"), ("metadata", "METADATA")):
-        yield Section(title, ("change", "name"), [(each["change"], each["name"]) for each in found[key]])
-    for key, title in (("statement", "Publisher's statement"), ("roots", "Roots")):
-        changes = [(e["change"], e["name"], _json(e["before"]), _json(e["after"])) for e in found[key]]
-        yield Section(title, ("change", "name", "before", "after"), changes)
+    yield Section("Rules", ("rule", "title", "by", "at"), [_rule(rule) for rule in found["rules"]])
 
 
 def _packs(found: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     for pack in found["packs"]:
         yield pack["pack"], "title", f"{pack['title']} (version {pack['version']})"
-        yield "", "owns", _list(pack["owns"])
+        yield "", "owns", list_text(pack["owns"])
         if guests := set(pack["governs"]) - set(pack["owns"]):
-            yield "", "also governs", _list(guests)
+            yield "", "also governs", list_text(guests)
 
 
 def _tools(found: dict[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -109,16 +90,16 @@ def _tools(found: dict[str, Any]) -> Iterator[tuple[str, ...]]:
         yield tool, "owner", outcomes["owner"] or "nobody: never allowed"
         for kind in ("deny", "approval_required", "allow"):
             if outcomes[kind]:
-                yield "", kind, _list(outcomes[kind])
+                yield "", kind, list_text(outcomes[kind])
 
 
 def _needs(found: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     for pack in found["packs"]:
         if pack["needs"]["data"]:
-            yield pack["pack"], "data", _json(pack["needs"]["data"])
+            yield pack["pack"], "data", json_text(pack["needs"]["data"])
         for tool, needs in pack["needs"]["tools"].items():
             raw = " (the raw argument text)" if needs["requireRaw"] else ""
-            yield pack["pack"], f"context of {tool}{raw}", _json(needs["context"])
+            yield pack["pack"], f"context of {tool}{raw}", json_text(needs["context"])
 
 
 def _rule(rule: dict[str, Any]) -> tuple[str, ...]:
@@ -127,12 +108,13 @@ def _rule(rule: dict[str, Any]) -> tuple[str, ...]:
     return (
         f"{rule['package']}.{rule['rule']}",
         rule.get("title", ""),
-        _list([*by, *rule.get("organizations", [])]),
+        list_text([*by, *rule.get("organizations", [])]),
         place,
     )
 
 
-def _terms(terms: dict[str, Any] | None) -> str:
+def terms_text(terms: dict[str, Any] | None) -> str:
+    """Terms of an approval, in words."""
     if terms is None:
         return "computed, or from data"
     persons = f"{terms['quorum']} of {' or '.join(terms['approverRoles'])}"
@@ -140,14 +122,11 @@ def _terms(terms: dict[str, Any] | None) -> str:
     return f"{persons}, {may}, within {terms['ttlSeconds']} s"
 
 
-def _outcome(outcomes: dict[str, Any] | None, kind: str) -> str:
-    value = None if outcomes is None else outcomes[kind]
-    return value if isinstance(value, str) else _list(value or [])
-
-
-def _list(values: Any) -> str:
+def list_text(values: Any) -> str:
+    """Texts, sorted; a dash for none."""
     return ", ".join(sorted(values)) or "-"
 
 
-def _json(value: object) -> str:
+def json_text(value: object) -> str:
+    """A text as it is, anything else as JSON in ASCII."""
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=True)

@@ -388,7 +388,11 @@ def test_diff_says_rules_data_and_tools_in_the_same_words(
         ("removed", "aioc.packs.payments.require_approval", "The customer has not been verified"),
     ]
     assert found["data"] == [
-        {"change": "changed", "path": "aioc.packs.payments.limits", "entries": [{"change": "changed", "key": "most"}]}
+        {
+            "change": "changed",
+            "path": "aioc.packs.payments.limits",
+            "entries": [{"change": "changed", "key": "most", "before": 100, "after": 5}],
+        }
     ]
     (tool,) = found["tools"]
     assert (tool["change"], tool["before"]["approval_required"]) == ("changed", ["customer_not_verified"])
