@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from tests.deployment.closed_opa import WAYS, ClosedOpa, certificates
 from tests.deployment.compose_opa import Server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 
@@ -41,3 +42,23 @@ def server(opa_binary: Path, service: dict[str, Any], repository: Path, tmp_path
         yield server
     finally:
         server.stop()
+
+
+@pytest.fixture(scope="package")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """Certificates (with their keys), by who has them."""
+    return certificates(tmp_path_factory.mktemp("pki"))
+
+
+@pytest.fixture(scope="package", params=WAYS)
+def closed(
+    request: pytest.FixtureRequest,
+    opa_binary: Path,
+    repository: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    files: Mapping[str, Path],
+) -> Iterator[ClosedOpa]:
+    """An OPA that knows its callers, one way to it after the other."""
+    made = ClosedOpa(request.param, opa_binary, tmp_path_factory.mktemp("o"), repository / "rego", files)
+    with made.opa:
+        yield made

@@ -29,9 +29,13 @@ allow if {
 	}
 }
 
+# Whether it is up, and whether bundles and plugins are ready; a health policy of one's own (/health/…) is not asked.
 allow if {
 	input.method == "GET"
 	input.path == ["health"]
+	every name, _ in input.params {
+		name in health_params
+	}
 }
 
 # Which revisions are in force, and since when: a guard that minds the age of its policy asks for it.
@@ -70,5 +74,8 @@ decision_paths := {
 	["v1", "data", "aioc", "tool_access", "decision"],
 }
 
-# Not `explain` or `instrument`: the first shows the policy's data to whoever asks, the second is slow.
-decision_params := {"strict-builtin-errors", "provenance", "metrics", "pretty"}
+# What a guard sends. Not `explain`, which shows the policy's data to whoever asks, nor `metrics` and `instrument`, which
+# show and cost time.
+decision_params := {"strict-builtin-errors", "provenance"}
+
+health_params := {"bundles", "exclude-plugin", "plugins"}

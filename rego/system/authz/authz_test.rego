@@ -26,6 +26,17 @@ test_health_may_be_asked if {
 	authz.allow with input as {"method": "GET", "path": ["health"], "params": {}, "headers": {}}
 }
 
+test_the_health_of_bundles_and_plugins_may_be_asked_and_nothing_else if {
+	health := {"method": "GET", "path": ["health"], "headers": {}}
+	every name in ["bundles", "plugins", "exclude-plugin"] {
+		authz.allow with input as object.union(health, {"params": {name: [""]}})
+	}
+	every name in ["pretty", "explain", "input"] {
+		not authz.allow with input as object.union(health, {"params": {"bundles": [""], name: [""]}})
+	}
+	not authz.allow with input as health
+}
+
 test_no_decision_without_the_strict_flag if {
 	every params in [
 		{},
@@ -38,7 +49,7 @@ test_no_decision_without_the_strict_flag if {
 }
 
 test_no_other_parameter if {
-	every name in ["explain", "instrument", "input", "watch"] {
+	every name in ["explain", "instrument", "metrics", "pretty", "input", "watch"] {
 		not authz.allow with input as asked_with({"strict-builtin-errors": ["true"], name: ["full"]})
 	}
 }
