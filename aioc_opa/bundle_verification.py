@@ -6,7 +6,7 @@ In this order, per bundle; what cannot be read is not looked at further:
    the copy that counts;
 2. its content is that of the digest in its revision (`packs.bundle_file`);
 3. `opa` verifies the signature over the copy; a part of a policy, with the other parts beside it;
-4. it has not expired, and its counter is not below the minimum.
+4. it has not expired, and its counter neither is below the minimum nor goes back behind what was accepted before.
 
 And the bundles together: disjoint roots, current routes, the library of this package, all declared tables owned.
 """
@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 
 from aioc_opa.engines.local_opa_signature import BundleVerification, plain_copy, verify_copies
 from aioc_opa.errors import PolicyLoadError
-from aioc_opa.packs.bundle_checks import BundleCheck, counter_check, expiry_check, together_checks
+from aioc_opa.packs.bundle_checks import BundleCheck, Predecessor, counter_check, expiry_check, together_checks
 from aioc_opa.packs.bundle_file import BundleFile, read_bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from aioc_opa.engines.opa_binary import OpaBinary
@@ -38,13 +38,13 @@ class BundleDemands:
         signature: the key; None takes any bundle, and no check says that its signature holds.
         at: the time, with an offset, by which it must not have expired.
         minimum_counter: of every bundle, when the caller knows one.
-        after: bundles accepted before, by name.
+        after: bundles accepted before. Each must be followed by one of those that are verified, or none is.
     """
 
     signature: BundleVerification | None
     at: datetime
     minimum_counter: int | None
-    after: Mapping[str, BundleFile]
+    after: Sequence[Predecessor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,7 @@ def verify_bundles(paths: Sequence[Path], demands: BundleDemands, *, binary: Opa
         read = [_read(place) if isinstance(place, Path) else place for place in places]
         bundles = [each for each in read if isinstance(each, BundleFile)]
         together = tuple(together_checks(bundles)) if len(bundles) == len(paths) else ()
+        followed = tuple(_followed(demands, bundles, len(paths)))
         joint = bool(together) and all(check.ok for check in together if check.check == "roots")
         found = []
         for path, place, each in zip(paths, places, read, strict=True):
@@ -99,9 +100,9 @@ def verify_bundles(paths: Sequence[Path], demands: BundleDemands, *, binary: Opa
             if each.statement.part and joint:
                 copies = {copy: of for copy, of in zip(places, paths, strict=True) if isinstance(copy, Path)}
             signature = _signature(copies, demands.signature, binary)
-            checks = (signature, *_checks(each, demands))
+            checks = (signature, *_checks(each, demands, alone=len(paths) == 1))
             found.append(VerifiedBundle(path, None if signature.ok is False else each, checks))
-    return VerificationReport(tuple(found), together)
+    return VerificationReport(tuple(found), (*together, *followed))
 
 
 def _plain(path: Path, index: int, demands: BundleDemands, folder: Path) -> Path | PolicyLoadError:
@@ -130,10 +131,24 @@ def _signature(copies: Mapping[Path, Path], demanded: BundleVerification | None,
     return BundleCheck("signature", ok=True, text="OPA verifies it with the given key")
 
 
-def _checks(bundle: BundleFile, demands: BundleDemands) -> tuple[BundleCheck, ...]:
+def _followed(demands: BundleDemands, bundles: Sequence[BundleFile], count: int) -> Iterator[BundleCheck]:
+    """Failing checks of those accepted before that nothing here follows: a counter of theirs would go unchecked."""
+    names = {bundle.statement.name for bundle in bundles}
+    for other in demands.after:
+        if other.name is None and count != 1:
+            text = f"revision {other.revision} was accepted before: say of which bundle, as NAME=REVISION"
+            yield BundleCheck("counter", ok=False, text=text)
+        elif other.name is not None and other.name not in names and len(bundles) == count:
+            yield BundleCheck(
+                "counter", ok=False, text=f"{other.name!r} was accepted before, and nothing here follows it"
+            )
+
+
+def _checks(bundle: BundleFile, demands: BundleDemands, *, alone: bool) -> tuple[BundleCheck, ...]:
     name = bundle.statement.name
+    after = [other for other in demands.after if other.name == name or (alone and other.name is None)]
     return (
         BundleCheck("content", ok=True, text=f"{name} {bundle.revision}"),
         expiry_check(bundle, at=demands.at),
-        counter_check(bundle, minimum=demands.minimum_counter, after=demands.after.get(name)),
+        counter_check(bundle, minimum=demands.minimum_counter, after=after),
     )

@@ -50,7 +50,8 @@ def build(
         int, typer.Option("--minimum-counter", min=0, metavar="N", help="Bundles below this counter are withdrawn.")
     ] = 0,
     expires: Annotated[
-        str | None, typer.Option("--expires", metavar="TIME", help="RFC 3339; from then on it is refused.")
+        str | None,
+        typer.Option("--expires", metavar="TIME", help="RFC 3339, in the future; from then on it is refused."),
     ] = None,
     created: Annotated[
         str | None, typer.Option("--created", metavar="TIME", help="RFC 3339, to be written down. Default: none.")

@@ -21,9 +21,10 @@ from aioc_opa.cli.bundle_options import (
 )
 from aioc_opa.cli.exit_status import ExitStatus
 from aioc_opa.cli.terminal import json_line, say, shown
-from aioc_opa.core.bundles.revision import MAX_COUNTER
+from aioc_opa.core.bundles.revision import MAX_COUNTER, parse_revision
 from aioc_opa.core.rfc3339 import parse_rfc3339
 from aioc_opa.engines.opa_binary import find_opa_binary
+from aioc_opa.packs.bundle_checks import Predecessor, predecessor
 from aioc_opa.packs.bundle_file import read_bundle
 
 if TYPE_CHECKING:
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
 
 HELP: Final = """Verify bundles offline: signature, content, expiry, counter, roots.
 
-Give every bundle that one OPA is to activate: their roots must be disjoint, and together they must be a whole policy
-with current routes, in which every table that a pack declares has an owner.
+It needs: every bundle that one OPA is to activate; --public-key, the PEM file of the PUBLIC key that signed them (or
+--unsigned); and an `opa` binary. It needs no server and no network. Say with --after what was accepted before (the
+bundle's file, or its revision), or a rollback cannot be seen.
 
-Without --public-key no signature is verified; that is a preflight, not a proof, and --unsigned says that it is meant.
+The bundles' roots must be disjoint, and together they must be a whole policy with current routes, in which every table
+that a pack declares has an owner. With --unsigned no signature is verified: a preflight, not a proof.
 
 \b
 Exit status: 0 all that was asked for holds; 1 something does not; 2 wrong usage; 3 a file or `opa` cannot be used.
@@ -43,6 +46,7 @@ Exit status: 0 all that was asked for holds; 1 something does not; 2 wrong usage
 Examples:
   aioc-opa bundle verify tools.tar.gz --public-key signing.pub.pem --min-counter 7
   aioc-opa bundle verify new.tar.gz --public-key signing.pub.pem --after accepted.tar.gz
+  aioc-opa bundle verify new.tar.gz --public-key signing.pub.pem --after tools=7-SHA256
   aioc-opa bundle verify platform.tar.gz airline.tar.gz --public-key signing.pub.pem
 """
 
@@ -59,8 +63,12 @@ def verify(
         typer.Option("--min-counter", min=0, max=MAX_COUNTER, metavar="N", help="Least counter of every bundle."),
     ] = None,
     after: Annotated[
-        list[Path] | None,
-        typer.Option("--after", metavar="BUNDLE", help="One accepted before: its minimum holds; repeatable."),
+        list[str] | None,
+        typer.Option(
+            "--after",
+            metavar="BUNDLE|[NAME=]REVISION",
+            help="One accepted before: no lower counter, nor the same with other content; repeatable.",
+        ),
     ] = None,
     at: Annotated[
         str | None, typer.Option("--at", metavar="TIME", help="RFC 3339: verify as of then. Default: now.")
@@ -71,12 +79,14 @@ def verify(
     """The command; see `HELP`."""
     logs.configure(verbose=False)
     if (public_key is None) != unsigned:
-        raise typer.BadParameter("give --public-key, or say --unsigned; not both")
+        raise typer.BadParameter(
+            "give --public-key PEM, the public key that signed the bundle, or say --unsigned; not both"
+        )
     moment = datetime.now(UTC) if at is None else parse_rfc3339(at)
     if moment is None:
         raise typer.BadParameter("--at: an RFC 3339 time such as 2026-07-01T12:00:00Z")
     demanded = verification(public_key, algorithm, scope)
-    earlier = {each.statement.name: each for each in map(read_bundle, after or ())}
+    earlier = [_predecessor(text) for text in after or ()]
     demands = BundleDemands(signature=demanded, at=moment, minimum_counter=min_counter, after=earlier)
     report = verify_bundles(bundles, demands, binary=find_opa_binary(opa_binary))
     if json:
@@ -99,6 +109,14 @@ def verify(
             _print(check)
         say("verified" if report.ok else "NOT verified")
     raise typer.Exit(int(ExitStatus.OK if report.ok else ExitStatus.DIFFERENT))
+
+
+def _predecessor(text: str) -> Predecessor:
+    name, named, revision = text.rpartition("=")
+    found = parse_revision(revision)
+    if found is not None and bool(name) == bool(named):
+        return Predecessor(name=name or None, revision=found)
+    return predecessor(read_bundle(Path(text)))
 
 
 def _print(check: BundleCheck) -> None:

@@ -35,6 +35,8 @@ _PUBLIC_KEY_ALGORITHMS: Final = frozenset(
 )
 _WORD: Final = re.compile(r"[A-Za-z0-9_.:/@+-]+")
 _VERIFY_SECONDS: Final = 60.0
+_MAX_KEY_BYTES: Final = 64 * 1024
+_PUBLIC: Final = re.compile(rb"-----BEGIN (?:[A-Z0-9]+ )?(?:PUBLIC KEY|CERTIFICATE)-----")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +44,7 @@ class BundleVerification:
     """What a bundle's signature must satisfy. There is one key, whatever ``keyid`` the signer wrote.
 
     Attributes:
-        public_key_file: PEM file.
+        public_key_file: PEM file of the public key; one with a private key is refused.
         algorithm: of RFC 7518, one with a public key: a shared secret (HS256) would stand in the process list.
         scope: the ``scope`` claim that the signature must have, if any.
 
@@ -64,6 +66,23 @@ class BundleVerification:
         # OPA takes the name of a file that does not exist for a secret.
         if not self.public_key_file.is_file():
             raise EngineConfigurationError(f"bundle signatures: no public key file {str(self.public_key_file)!r}")
+        _require_public(self.public_key_file)
+
+
+def _require_public(file: Path) -> None:
+    """Refuse a private key: whoever verifies must not be able to sign, and it has no business on this machine."""
+    name = f"bundle signatures: the public key file {str(file)!r}"
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(_MAX_KEY_BYTES + 1)
+    except OSError as problem:
+        raise EngineConfigurationError(f"{name} cannot be read: {problem.strerror or type(problem).__name__}") from None
+    if b"PRIVATE KEY" in content:
+        raise EngineConfigurationError(
+            f"{name} holds a PRIVATE key: give the public one (openssl pkey -in KEY -pubout), and keep that one secret"
+        )
+    if len(content) > _MAX_KEY_BYTES or _PUBLIC.search(content) is None:
+        raise EngineConfigurationError(f"{name} is no PEM file of a public key or a certificate")
 
 
 def verified_copy(bundle: Path, verification: BundleVerification, *, binary: OpaBinary, into: Path) -> Path:

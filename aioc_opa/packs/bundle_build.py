@@ -13,6 +13,7 @@ from __future__ import annotations
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,6 +24,7 @@ from aioc_opa.core.bundles.content import content_digest
 from aioc_opa.core.bundles.revision import Revision
 from aioc_opa.core.bundles.roots import within
 from aioc_opa.core.canonical_json import canonical_text
+from aioc_opa.core.rfc3339 import parse_rfc3339
 from aioc_opa.errors import PolicyLoadError
 from aioc_opa.models.bundle_statement import BundleStatement
 from aioc_opa.packs.bundle_file import DATA, METADATA
@@ -96,6 +98,7 @@ def build_bundle(
     texts = ["/".join(root) for root in roots]
     digest = content_digest(modules=modules, data=data, roots=texts)
     statement = _statement(terms, digest, is_part=part.is_part)
+    _require_unexpired(statement)
     revision = Revision(statement.counter, digest)
     manifest = {
         "revision": str(revision),
@@ -140,6 +143,13 @@ def _statement(terms: BundleTerms, digest: str, *, is_part: bool) -> BundleState
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "statement"
         raise PolicyLoadError(f"bundle: {place}: {first['msg'].removeprefix('Value error, ')}") from None
+
+
+def _require_unexpired(statement: BundleStatement) -> None:
+    """Nobody would accept it; whoever builds it has mistaken the year, or a clock is wrong."""
+    moment = None if statement.expires_at is None else parse_rfc3339(statement.expires_at)
+    if moment is not None and moment <= datetime.now(UTC):
+        raise PolicyLoadError(f"bundle: expiresAt: {statement.expires_at} has passed: the bundle would be refused")
 
 
 def _opa_build(folder: Path, policy: LoadedPolicy, opa_binary: Path) -> LoadedPolicy:

@@ -18,8 +18,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from aioc_opa.core.bundles.revision import Revision
     from aioc_opa.core.bundles.roots import Path
+    from aioc_opa.models.bundle_statement import BundleStatement
     from aioc_opa.packs.bundle_file import BundleFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Predecessor:
+    """A bundle that was accepted before.
+
+    Attributes:
+        name: of its statement; None where only a revision is known, of the one bundle in question.
+        revision: its counter and its content.
+        minimum_counter: the one that it set.
+    """
+
+    name: str | None
+    revision: Revision
+    minimum_counter: int = 0
+
+
+def predecessor(bundle: BundleFile) -> Predecessor:
+    """What `bundle`, which was accepted before, asks of those that follow it."""
+    statement = bundle.statement
+    return Predecessor(name=statement.name, revision=bundle.revision, minimum_counter=statement.minimum_counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,34 +71,37 @@ def expiry_check(bundle: BundleFile, *, at: datetime) -> BundleCheck:
     return BundleCheck("expiry", ok=True, text=f"expires at {expires}")
 
 
-def counter_check(bundle: BundleFile, *, minimum: int | None, after: BundleFile | None) -> BundleCheck:
+def counter_check(bundle: BundleFile, *, minimum: int | None, after: Sequence[Predecessor]) -> BundleCheck:
     """Whether this is no older bundle that is served again.
 
     Args:
         bundle: the one in question.
         minimum: the least counter that counts, when the caller knows one.
-        after: a bundle of the same name that was accepted before: its minimum counter holds, and its counter may
-            not come back with other content.
+        after: bundles of the same name that were accepted before: the counter may not go back behind one of them, nor
+            come again with other content or a lower minimum.
     """
     statement = bundle.statement
-    if minimum is None and after is None:
+    if minimum is None and not after:
         return BundleCheck("counter", None, f"counter {statement.counter}; no minimum was asked for")
     if minimum is not None and statement.counter < minimum:
         return BundleCheck("counter", ok=False, text=f"counter {statement.counter} is below the minimum {minimum}")
-    if after is not None:
-        other = after.statement
-        if other.name != statement.name:
-            return BundleCheck("counter", ok=False, text=f"{statement.name!r} cannot follow {other.name!r}")
-        if statement.counter < other.minimum_counter:
-            text = f"counter {statement.counter} was withdrawn by {after.revision.counter}, whose minimum is "
-            return BundleCheck("counter", ok=False, text=f"{text}{other.minimum_counter}")
-        if statement.counter < other.counter and statement.minimum_counter < other.minimum_counter:
-            text = f"counter {statement.counter} lowers the minimum from {other.minimum_counter}"
-            return BundleCheck("counter", ok=False, text=text)
-        if statement.counter == other.counter and statement.digest != other.digest:
-            text = f"counter {statement.counter} was given to other content before"
-            return BundleCheck("counter", ok=False, text=text)
+    for other in after:
+        if problem := _step_back(statement, other):
+            return BundleCheck("counter", ok=False, text=f"counter {statement.counter} {problem}")
     return BundleCheck("counter", ok=True, text=f"counter {statement.counter}")
+
+
+def _step_back(statement: BundleStatement, other: Predecessor) -> str | None:
+    counter = other.revision.counter
+    if statement.counter < other.minimum_counter:
+        return f"was withdrawn by {counter}, whose minimum is {other.minimum_counter}"
+    if statement.counter < counter:
+        return f"is a rollback: {counter} was accepted before; publish older content under a higher counter"
+    if statement.counter == counter and statement.digest != other.revision.digest:
+        return "was given to other content before"
+    if statement.counter == counter and statement.minimum_counter < other.minimum_counter:
+        return f"lowers the minimum from {other.minimum_counter}"
+    return None
 
 
 def together_checks(bundles: Sequence[BundleFile]) -> Iterator[BundleCheck]:

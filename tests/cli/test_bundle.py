@@ -152,6 +152,7 @@ def test_stale_routes_lint_findings_and_builtins_beyond_the_capabilities_are_ref
     [
         (("--minimum-counter", "8"), "minimumCounter is above counter"),
         (("--expires", "tomorrow"), "must be an RFC 3339 time"),
+        (("--expires", "2020-01-01T00:00:00Z"), "expiresAt: 2020-01-01T00:00:00Z has passed"),
         (("--owner", "a\nb"), "an owner is one line of text"),
         (("--name", "Tools"), "bundle: name:"),
         (("--only", PACK, "--without", PACK), "not both"),
@@ -241,20 +242,33 @@ def test_another_key_an_expired_bundle_and_a_low_counter_are_refused(
     assert failing(low) == {"counter": "counter 7 is below the minimum 8"}
 
 
-def test_a_bundle_accepted_before_withdraws_what_is_below_its_minimum(
+def test_a_bundle_accepted_before_refuses_a_rollback_and_withdraws_what_is_below_its_minimum(
     aioc: Command, bundle: Path, policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("aioc_opa.packs.bundle_build.require_clean", lambda *_: None)
-    newer, other = tmp_path / "newer.tar.gz", tmp_path / "other.tar.gz"
+    newer, other, third = (tmp_path / f"{name}.tar.gz" for name in ("newer", "other", "third"))
     assert build(aioc, policy, newer, "--minimum-counter", "8", counter=9).status == 0
 
-    def after(one: Path, earlier: Path) -> Ran:
+    def after(one: Path, earlier: object) -> Ran:
         return aioc("bundle", "verify", str(one), "--unsigned", "--after", str(earlier), "--json")
 
     assert failing(after(newer, bundle)) == {}
     assert "was withdrawn by 9, whose minimum is 8" in failing(after(bundle, newer))["counter"]
     assert build(aioc, policy, other, counter=8).status == 0
-    assert "lowers the minimum from 8" in failing(after(other, newer))["counter"]
+    assert "is a rollback: 9 was accepted before" in failing(after(other, newer))["counter"]
+    assert build(aioc, policy, third, counter=9).status == 0
+    assert "lowers the minimum from 8" in failing(after(third, newer))["counter"]
+    for accepted in (read_bundle(newer).revision, f"tools={read_bundle(newer).revision}"):
+        assert failing(after(newer, accepted)) == {}
+        ran = after(other, accepted)
+        assert (ran.status, "is a rollback: 9" in failing(ran)["counter"]) == (1, True)
+    ran = after(newer, f"9-{'0' * 64}")
+    assert (ran.status, "given to other content before" in failing(ran)["counter"]) == (1, True)
+    ran = after(newer, f"other={read_bundle(newer).revision}")
+    assert (ran.status, "nothing here follows it" in failing(ran)["counter"]) == (1, True)
+    two = aioc("bundle", "verify", str(newer), str(other), "--unsigned", "--json", "--after", f"9-{'0' * 64}")
+    assert (two.status, "as NAME=REVISION" in failing(two)["counter"]) == (1, True)
+    assert after(newer, "=9-1").status == 3
     text = (policy / RULES).read_text()
     (policy / RULES).write_text(text.replace("lead", "leader"))
     assert build(aioc, policy, other, "--minimum-counter", "8", counter=9).status == 0
@@ -319,6 +333,25 @@ def test_wrong_usage_of_verify(aioc: Command, made: Path, bundle: Path) -> None:
     assert aioc("bundle", "verify", str(bundle), *key, "--algorithm", "HS256").status == 2
     assert aioc("bundle", "verify", str(bundle), "--unsigned", "--at", "now").status == 2
     assert aioc("bundle", "verify", str(bundle), "--public-key", str(made / "none.pem")).status == 3
+
+
+def test_a_private_key_in_place_of_the_public_one_is_refused_by_name_and_never_shown(
+    aioc: Command, made: Path, signed: Path, tmp_path: Path
+) -> None:
+    private = made / "signing.pem"
+    secret = private.read_text().splitlines()[1]
+    both = tmp_path / "both.pem"
+    both.write_text((made / "signing.pub.pem").read_text() + private.read_text())
+    for command in ("verify", "inspect"):
+        for file in (private, both):
+            ran = aioc("bundle", command, str(signed), "--public-key", str(file))
+            flat = "".join(character for character in ran.err if character not in "\n│ ")
+            assert (ran.status, str(file) in flat, "holdsaPRIVATEkey" in flat) == (2, True, True), ran.err
+            assert secret not in ran.out + ran.err
+    for content in ("", "a shared secret", "x" * 70_000):
+        both.write_text(content)
+        ran = aioc("bundle", "verify", str(signed), "--public-key", str(both))
+        assert (ran.status, "no PEM file of a public key" in " ".join(ran.err.replace("│", " ").split())) == (2, True)
 
 
 # -- inspect, diff
