@@ -12,7 +12,9 @@ from aioc_opa.cli.call_document import call_document
 from aioc_opa.cli.deciding import ANY_REVISION, Decider
 from aioc_opa.cli.decision_document import ENGINE_FAULTS, Document, verdict
 from aioc_opa.cli.engine_options import (
+    DEFAULT_ALGORITHM,
     DEFAULT_PATH,
+    AlgorithmOption,
     CaFileOption,
     ClientCertOption,
     ClientKeyOption,
@@ -23,6 +25,8 @@ from aioc_opa.cli.engine_options import (
     OpaOption,
     PathOption,
     PolicyOption,
+    PublicKeyOption,
+    ScopeOption,
     TokenFileOption,
     ToolsOption,
     opened,
@@ -88,6 +92,9 @@ def authorize(
         STDIN
     ),
     policy: PolicyOption = None,
+    public_key: PublicKeyOption = None,
+    algorithm: AlgorithmOption = DEFAULT_ALGORITHM,
+    scope: ScopeOption = None,
     data: DataOption = None,
     engine: EngineOption = None,
     opa: OpaOption = None,
@@ -114,6 +121,9 @@ def authorize(
         client_cert_file=client_cert_file,
         client_key_file=client_key_file,
         path=path,
+        public_key=public_key,
+        algorithm=algorithm,
+        scope=scope,
     )
     proposed = call_document(read_object(call))
     gate = revision_gate(accept_revision, min_counter)

@@ -14,7 +14,9 @@ from aioc_opa.cli.authorize import JsonOption, VerboseOption, differing, where_t
 from aioc_opa.cli.call_document import CallDocument, call_document, text_at
 from aioc_opa.cli.deciding import ANY_REVISION, Decider
 from aioc_opa.cli.engine_options import (
+    DEFAULT_ALGORITHM,
     DEFAULT_PATH,
+    AlgorithmOption,
     CaFileOption,
     ClientCertOption,
     ClientKeyOption,
@@ -25,6 +27,8 @@ from aioc_opa.cli.engine_options import (
     OpaOption,
     PathOption,
     PolicyOption,
+    PublicKeyOption,
+    ScopeOption,
     TokenFileOption,
     ToolsOption,
     opened,
@@ -62,6 +66,7 @@ Examples:
   aioc-opa replay calls.jsonl --tools tools.json --policy rego
   aioc-opa replay calls.jsonl --tools tools.json --policy rego --expect expected.jsonl --engine both
   aioc-opa replay calls.jsonl --tools tools.json --opa http://127.0.0.1:8181 --out decisions.jsonl
+  aioc-opa replay calls.jsonl --tools tools.json --policy signed.tar.gz --public-key signing.pub.pem
 """
 
 
@@ -70,6 +75,9 @@ def replay(
     calls: Annotated[list[Path], typer.Argument(metavar="CALLS.jsonl…", help="One call a line, each with an id.")],
     tools: ToolsOption,
     policy: PolicyOption = None,
+    public_key: PublicKeyOption = None,
+    algorithm: AlgorithmOption = DEFAULT_ALGORITHM,
+    scope: ScopeOption = None,
     data: DataOption = None,
     engine: EngineOption = None,
     opa: OpaOption = None,
@@ -104,6 +112,9 @@ def replay(
         client_cert_file=client_cert_file,
         client_key_file=client_key_file,
         path=path,
+        public_key=public_key,
+        algorithm=algorithm,
+        scope=scope,
     )
     gate = revision_gate(accept_revision, min_counter)
     definitions = read_tool_list(tools)

@@ -94,8 +94,9 @@ def read_policy(
     files = read_policy_files(path)
     if SIGNATURES in files and not unsafe_ignore_signature:
         raise PolicyLoadError(
-            f"{source}: is signed, and signatures are not verified here: let OPA verify it "
-            "(opa run --bundle … --verification-key …), or load the unsigned folder"
+            f"{source}: is signed, and signatures are not verified here: let OPA verify it (opa run --bundle … "
+            "--verification-key …; authorize and replay with --public-key; LocalOpaEngine with verification), "
+            "or load the unsigned folder"
         )
     files.pop(SIGNATURES, None)
     manifest = read_bundle_manifest(source, files.get(MANIFEST))
