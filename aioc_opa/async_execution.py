@@ -11,8 +11,9 @@ import inspect
 import threading
 from typing import TYPE_CHECKING, Any
 
-from aioc_opa.delivery import escaped_from_handler
+from aioc_opa.delivery import escaped_from_handler, outcome_unknown
 from aioc_opa.errors import AiocOpaError
+from aioc_opa.handler_deadline import NotEnteredError, not_started, run_handler
 from aioc_opa.models.outcome import Denied
 from aioc_opa.tool_registry import is_async
 
@@ -37,7 +38,7 @@ class AsyncExecution:
         """The refusal, or what the handler returned.
 
         Raises:
-            ToolExecutionError: the handler raised an error of this package's tree.
+            ToolExecutionError: the handler raised an error of this package's tree, or did not end in time.
             Exception: whatever else the handler raises.
         """
         try:
@@ -60,23 +61,14 @@ class AsyncExecution:
         if not self._turn.acquire(blocking=False):
             self._core.finish(self._call, begun, "not_entered")
             return None, None  # nobody waits for this: its task was cancelled
-        ended: EffectOutcome = "unknown"
         try:
-            result = self._handler()
-            ended = "returned"
-        except AiocOpaError as error:
-            ended = "raised"
-            raise escaped_from_handler(error, self._call.tool.name) from error
+            return None, run_handler(self._core, self._call, begun, self._handler)
+        except NotEnteredError:
+            self._turn.release()
+            return not_started(self._call), None
         except StopIteration as error:
             # No future can carry a StopIteration (PEP 479): awaiting it would never end.
-            ended = "raised"
             raise RuntimeError("the handler raised StopIteration") from error
-        except Exception:
-            ended = "raised"
-            raise
-        finally:
-            self._core.finish(self._call, begun, ended)
-        return None, result
 
     async def _in_loop(self) -> tuple[Denied | None, Any]:
         blocks = self._core.blocks(self._call)
@@ -89,12 +81,19 @@ class AsyncExecution:
             return refused, None
         self._turn.acquire(blocking=False)
         ended: EffectOutcome = "unknown"  # what a cancellation in the middle of the handler leaves
+        deadline = asyncio.timeout(self._call.tool.handler_seconds)
         try:
-            result = await self._handler()
+            async with deadline:
+                result = await self._handler()
             ended = "returned"
         except AiocOpaError as error:
             ended = "raised"
             raise escaped_from_handler(error, self._call.tool.name) from error
+        except TimeoutError as error:
+            if not deadline.expired():
+                ended = "raised"
+                raise
+            raise outcome_unknown(self._call.tool.name) from error
         except Exception:
             ended = "raised"
             raise

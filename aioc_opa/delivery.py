@@ -11,6 +11,7 @@ from aioc_opa.errors import (
     ToolCallApprovalRequiredError,
     ToolCallPolicyDeniedError,
     ToolExecutionError,
+    ToolOutcomeUnknownError,
 )
 from aioc_opa.models.outcome import Denied, HandoffDenied, HandoffSuspended, Suspended
 from aioc_opa.models.refusal_result import RefusalResult
@@ -46,6 +47,14 @@ def escaped_from_handler(error: AiocOpaError, tool_name: str) -> ToolExecutionEr
     return ToolExecutionError(
         f"the handler of {tool_name!r} was entered and raised {type(error).__name__}: "
         "its effect may have happened, so do not simply retry it"
+    )
+
+
+def outcome_unknown(tool_name: str) -> ToolOutcomeUnknownError:
+    """A handler that did not end within its deadline: neither a denial nor a failure."""
+    return ToolOutcomeUnknownError(
+        f"the handler of {tool_name!r} was entered and did not end within its deadline: "
+        "its effect may have happened or may still happen, so do not simply retry it"
     )
 
 

@@ -25,6 +25,7 @@
         └── HandoffApprovalRequiredError
 
     ToolExecutionError                      outside the tree on purpose: the handler HAS been entered
+    └── ToolOutcomeUnknownError             it did not end within its deadline
     AuditUnavailableError                   internal: the guard turns it into the denial `audit_unavailable`
 
 `ToolExecutionError` wraps an error of this tree that the handler itself raised (a nested guard's denial, say), so
@@ -194,6 +195,16 @@ class ToolExecutionError(Exception):
     Attributes:
         __cause__: the error that the handler raised.
     """
+
+
+class ToolOutcomeUnknownError(ToolExecutionError):
+    """The handler HAS been entered and did not end within the tool's `handler_seconds`. It may still run.
+
+    Attributes:
+        code: ``outcome_unknown``; no denial, and no reason of a policy.
+    """
+
+    code: Literal["outcome_unknown"] = "outcome_unknown"
 
 
 class AuditUnavailableError(Exception):

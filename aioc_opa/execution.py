@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from aioc_opa.arrival import give_back
-from aioc_opa.delivery import escaped_from_handler
-from aioc_opa.errors import AiocOpaError
+from aioc_opa.handler_deadline import NotEnteredError, not_started, run_handler
 from aioc_opa.models.outcome import Denied
 
 if TYPE_CHECKING:
-    from aioc_opa.approvals.records import EffectOutcome
     from aioc_opa.execution_core import Begun, ExecutionCore
     from aioc_opa.permit import PermittedCall
 
@@ -27,7 +25,7 @@ class Execution:
         """The refusal, or what the handler returned.
 
         Raises:
-            ToolExecutionError: the handler raised an error of this package's tree.
+            ToolExecutionError: the handler raised an error of this package's tree, or did not end in time.
             Exception: whatever else the handler raises.
         """
         try:
@@ -39,24 +37,19 @@ class Execution:
             begun = self._core.start(self._call)
             if isinstance(begun, Denied):
                 return begun, None
-            return None, self._enter(injected, begun)
+            try:
+                return None, self._enter(injected, begun)
+            except NotEnteredError:
+                self._entered = False
+                return not_started(self._call), None
         finally:
             if not self._entered:
                 give_back(self._call.reservation)
 
     def _enter(self, injected: dict[str, Any], begun: Begun) -> Any:
-        self._entered = True
-        ended: EffectOutcome = "unknown"  # what an interrupt in the middle of the handler leaves
-        try:
+        def handler() -> Any:
             args, kwargs = self._call.tool.schema.bind(self._call.parsed)
-            result = self._call.tool.handler(*args, **kwargs, **injected)
-            ended = "returned"
-        except AiocOpaError as error:
-            ended = "raised"
-            raise escaped_from_handler(error, self._call.tool.name) from error
-        except Exception:
-            ended = "raised"
-            raise
-        finally:
-            self._core.finish(self._call, begun, ended)
-        return result
+            return self._call.tool.handler(*args, **kwargs, **injected)
+
+        self._entered = True
+        return run_handler(self._core, self._call, begun, handler)

@@ -61,6 +61,7 @@ class GuardBase:
         inject: Mapping[str, Provider] | None = None,
         once: bool = False,
         cost: int = 1,
+        handler_seconds: float | None = None,
     ) -> Callable[[Callable[..., Any]], GuardedTool]:
         """Decorator: register a function whose signature is its schema. See `register_function`.
 
@@ -79,6 +80,7 @@ class GuardBase:
                 inject=inject,
                 once=once,
                 cost=cost,
+                handler_seconds=handler_seconds,
             )
 
         return register
@@ -93,6 +95,7 @@ class GuardBase:
         inject: Mapping[str, Provider] | None = None,
         once: bool = False,
         cost: int = 1,
+        handler_seconds: float | None = None,
     ) -> GuardedTool:
         """Register a function; its parameters are the tool's arguments.
 
@@ -106,6 +109,8 @@ class GuardBase:
             once: the effect may happen only once for a call id of a run; a repeat is denied with
                 ``call_already_executed``. Needs an approval store, and ids from the application.
             cost: units that one call takes from the budgets of the access gate, 1 to 16.
+            handler_seconds: how long the function may take, seconds; without it as long as it likes. Past it `call`
+                raises `ToolOutcomeUnknownError`: an async function has been cancelled, a plain one may still run.
 
         Raises:
             ToolRegistrationError: the function cannot be judged faithfully.
@@ -115,7 +120,15 @@ class GuardBase:
         schema = FunctionSchema(function, tool_name=tool_name, injected=frozenset(injected))
         text = inspect.getdoc(function) if description is None else description
         return self._add(
-            tool_name, function, schema, version=version, description=text, inject=injected, once=once, cost=cost
+            tool_name,
+            function,
+            schema,
+            version=version,
+            description=text,
+            inject=injected,
+            once=once,
+            cost=cost,
+            handler_seconds=handler_seconds,
         )
 
     def register_model(
@@ -128,6 +141,7 @@ class GuardBase:
         description: str = "",
         once: bool = False,
         cost: int = 1,
+        handler_seconds: float | None = None,
     ) -> GuardedTool:
         """Register a tool whose arguments are one pydantic model or type; the handler gets the parsed object.
 
@@ -142,6 +156,7 @@ class GuardBase:
             description=description,
             once=once,
             cost=cost,
+            handler_seconds=handler_seconds,
         )
 
     def register_json_schema(
@@ -154,6 +169,7 @@ class GuardBase:
         description: str = "",
         once: bool = False,
         cost: int = 1,
+        handler_seconds: float | None = None,
     ) -> GuardedTool:
         """Register a tool that is described by a JSON Schema (MCP, OpenAI, Anthropic); the handler gets the dict.
 
@@ -168,6 +184,7 @@ class GuardBase:
             description=description,
             once=once,
             cost=cost,
+            handler_seconds=handler_seconds,
         )
 
     def visible_tools(self, principal: Principal | None, capability: str | None = None) -> tuple[str, ...]:
@@ -216,6 +233,7 @@ class GuardBase:
         inject: Mapping[str, Provider] = MappingProxyType({}),
         once: bool,
         cost: int,
+        handler_seconds: float | None,
     ) -> GuardedTool:
         require_callable(name, handler)
         if is_async(handler) and not self._takes_async_handlers:
@@ -229,6 +247,7 @@ class GuardBase:
             inject=MappingProxyType(dict(inject)),
             once=once,
             cost=cost,
+            handler_seconds=handler_seconds,
         )
         if once and self._core.effects is None:
             raise ToolRegistrationError(

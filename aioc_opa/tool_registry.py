@@ -26,6 +26,8 @@ TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,127}")
 MAX_COST: Final = 16
 """The largest `resource_budget` of a `ToolAuthorizationRequest`."""
 
+MAX_HANDLER_SECONDS: Final = 86_400
+
 _VERSION: Final = re.compile(r"[!-~]{1,32}")
 
 
@@ -42,6 +44,7 @@ class RegisteredTool:
         inject: providers of the parameters that the application fills in, by parameter name.
         once: whether its effect may happen only once for a call of a run, whoever retries.
         cost: units of a budget that one call takes, 1 to 16.
+        handler_seconds: how long its handler may take; None: as long as it likes.
     """
 
     name: str
@@ -52,6 +55,7 @@ class RegisteredTool:
     inject: Mapping[str, Callable[[Invocation], Any]]
     once: bool = False
     cost: int = 1
+    handler_seconds: float | None = None
 
     @cached_property
     def digest(self) -> str:
@@ -83,6 +87,11 @@ class ToolRegistry:
             raise ToolRegistrationError(f"tool {tool.name!r}: once must be True or False")
         if type(tool.cost) is not int or not 1 <= tool.cost <= MAX_COST:
             raise ToolRegistrationError(f"tool {tool.name!r}: cost must be an integer of 1 to {MAX_COST}")
+        seconds = tool.handler_seconds
+        if seconds is not None and (type(seconds) not in {int, float} or not 0 < seconds <= MAX_HANDLER_SECONDS):
+            raise ToolRegistrationError(
+                f"tool {tool.name!r}: handler_seconds must be above 0 and at most {MAX_HANDLER_SECONDS}, or None"
+            )
         folded = tool.name.casefold()
         with self._lock:
             taken = self._folded.get(folded)
