@@ -36,6 +36,7 @@ from aioc_opa.errors import (
     ToolCallApprovalRequiredError,
     ToolCallPolicyDeniedError,
     ToolExecutionError,
+    ToolOutcomeUnknownError,
     ToolRegistrationError,
     VoteRefusedError,
 )
@@ -159,6 +160,7 @@ __all__ = [
     "ToolDefinition",
     "ToolExecutionError",
     "ToolGuard",
+    "ToolOutcomeUnknownError",
     "ToolPolicyInput",
     "ToolRegistrationError",
     "UnsafeAnyRevision",

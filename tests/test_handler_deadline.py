@@ -20,6 +20,7 @@ from aioc_opa import (
     ToolCallPolicyDeniedError,
     ToolExecutionError,
     ToolGuard,
+    ToolOutcomeUnknownError,
     ToolRegistrationError,
     UnsafeAnyRevision,
 )
@@ -27,7 +28,6 @@ from aioc_opa.access.budgets import BudgetLimits, Budgets, MemoryBudgetLedger
 from aioc_opa.access.gate import AccessGate
 from aioc_opa.access.identities import IdentityBinding, IdentityBindings
 from aioc_opa.approvals.memory_store import MemoryApprovalStore
-from aioc_opa.errors import ToolOutcomeUnknownError
 from tests.doubles import ScriptedEngine
 
 if TYPE_CHECKING:
