@@ -187,6 +187,7 @@ def test_a_service_that_is_killed_around_its_effect_never_repeats_it_and_recover
         running.service.start()
         assert running.resume(approvals[moment]) == "approval_consumed"
         assert running.hold(moment, runs[moment])["said"] != "ran"
+    running.denials_until_it_works()  # it has to hear of the bundles' age first
     # An approval that was not used before the kill is the next process's, once.
     assert running.resume(approvals["not begun"]) == "ran"
     assert running.resume(approvals["not begun"]) == "approval_consumed"
