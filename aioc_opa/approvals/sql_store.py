@@ -11,6 +11,8 @@ from aioc_opa.approvals.sql_custody import SqlCustody
 from aioc_opa.approvals.sql_effects import SqlEffects
 from aioc_opa.approvals.sql_requests import SqlRequests
 from aioc_opa.approvals.sql_schema import COMPONENT, MIGRATIONS
+from aioc_opa.errors import ApprovalStoreError
+from aioc_opa.storage.migrations import refuse_newer
 
 if TYPE_CHECKING:
     from aioc_opa.approvals.payload_cipher import PayloadCipher
@@ -23,14 +25,18 @@ class SqlApprovalStore(SqlRequests, SqlEffects, SqlCustody):
     Args:
         database: is brought to this release's schema, and closed with the store.
         cipher: encrypts stored arguments; then only encrypted ones are read.
+        make: whether its tables are made or upgraded; else they must be there as this release has them.
 
     Raises:
-        ApprovalStoreError: the database cannot be used, or is newer than this release.
+        ApprovalStoreError: the database cannot be used, is newer than this release, or has no such tables.
     """
 
-    def __init__(self, database: Database, *, cipher: PayloadCipher | None = None) -> None:
+    def __init__(self, database: Database, *, cipher: PayloadCipher | None = None, make: bool = True) -> None:
         super().__init__(database, cipher)
-        database.migrate(COMPONENT, MIGRATIONS)
+        if make:
+            database.migrate(COMPONENT, MIGRATIONS)
+        else:
+            _require(database.version(COMPONENT))
 
     @property
     def name(self) -> str:
@@ -45,3 +51,17 @@ class SqlApprovalStore(SqlRequests, SqlEffects, SqlCustody):
     def close(self) -> None:
         """See `ApprovalStore.close`."""
         self._database.close()
+
+
+def _require(version: int) -> None:
+    refuse_newer(version, COMPONENT, MIGRATIONS)
+    if not version:
+        raise ApprovalStoreError(
+            "there is no approval store in this database: a guard makes it when it first opens it; is it the right "
+            "address, and for PostgreSQL the right schema (search_path)?"
+        )
+    if version < len(MIGRATIONS):
+        raise ApprovalStoreError(
+            f"this approval store has version {version} and this release works with {len(MIGRATIONS)}: start a "
+            "guard of this release, which upgrades it"
+        )

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 MEMORY: Final = "memory:"
 
 
-def open_store(target: str, *, cipher: PayloadCipher | None = None) -> ApprovalStore:
+def open_store(target: str, *, cipher: PayloadCipher | None = None, make: bool = True) -> ApprovalStore:
     """Open the store that `target` names.
 
     Args:
         target: path of a SQLite file, ``sqlite:///…``, ``postgresql://…``, or ``memory:`` (tests and trying out: it
             ends with the process, and no other process sees it).
         cipher: encrypts stored arguments; not in memory.
+        make: whether tables are made or upgraded; else they must be there as this release has them.
 
     Raises:
         ApprovalStoreError: there is no such store, or it cannot be used.
@@ -32,10 +33,10 @@ def open_store(target: str, *, cipher: PayloadCipher | None = None) -> ApprovalS
         if cipher is not None:
             raise ApprovalStoreError("the store in memory does not encrypt")
         return MemoryApprovalStore()
-    return open_sql_store(target, cipher=cipher)
+    return open_sql_store(target, cipher=cipher, make=make)
 
 
-def open_sql_store(target: str | Path, *, cipher: PayloadCipher | None = None) -> ApprovalStore:
+def open_sql_store(target: str | Path, *, cipher: PayloadCipher | None = None, make: bool = True) -> ApprovalStore:
     """Open a store in a database.
 
     Raises:
@@ -45,7 +46,7 @@ def open_sql_store(target: str | Path, *, cipher: PayloadCipher | None = None) -
     from aioc_opa.approvals.sql_store import SqlApprovalStore  # noqa: PLC0415 - an optional dependency
 
     try:
-        return SqlApprovalStore(database, cipher=cipher)
+        return SqlApprovalStore(database, cipher=cipher, make=make)
     except BaseException:
         database.close()
         raise

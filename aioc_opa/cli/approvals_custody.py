@@ -6,29 +6,52 @@ from typing import Annotated, Final
 
 import typer
 
+from aioc_opa.approvals.records import NO_TENANT
 from aioc_opa.cli import logs
-from aioc_opa.cli.approvals_options import AnyTenantOption, StoreOption, opened_store
+from aioc_opa.cli.approvals_audit import (
+    AuditKeyOption,
+    AuditOption,
+    AuditOptions,
+    AuditTenantKeysOption,
+    AuditWriterOption,
+)
+from aioc_opa.cli.approvals_options import (
+    AnyTenantOption,
+    KeysOption,
+    PeopleOption,
+    SigningKeyOption,
+    StoreOption,
+    opened_store,
+    refused,
+)
+from aioc_opa.cli.approvals_person import PersonOptions
 from aioc_opa.cli.authorize import JsonOption
 from aioc_opa.cli.terminal import json_line, say
 from aioc_opa.core.approvals.review_text import plain
 from aioc_opa.core.approvals.times import rfc3339_of_ms
-from aioc_opa.errors import ApprovalNotFoundError
+from aioc_opa.errors import VoteRefusedError
 
 PURGE_HELP: Final = """Remove stored arguments: of approvals that ended long ago, or of one now.
 
 Hashes, bindings, votes and outcomes stay, so that the record still shows what happened. An approval that is open when
-its arguments are removed is dismissed: nobody could review or run it any more.
+its arguments are removed is dismissed: nobody could review or run it any more. Your key file says who removes them: a
+person of the file of people, who serves the tenant, and every tenant where --tenant is not given. The access log keeps
+that, for each approval.
 
 \b
-Exit status: 0 done; 2 wrong usage; 3 there is no such approval, or the store cannot be used.
+Exit status: 0 done; 1 nothing was changed: you may not, or it cannot be recorded; 2 wrong usage; 3 there is no such
+approval, a file is not what it should be, or the store cannot be used.
 
 \b
 Examples:
-  aioc-opa approvals purge --store approvals.db --ended-before-days 30
+  aioc-opa approvals purge --store approvals.db --keys keys.json --people people.json --signing-key ann.key \\
+      --ended-before-days 30
   aioc-opa approvals purge apr_0123456789abcdef0123456789abcdef --store approvals.db --tenant acme
 """
 
 LOG_HELP: Final = """List who has looked at stored arguments, when and what for, oldest first.
+
+Also who has removed them, and who has settled an unfinished effect.
 
 \b
 Exit status: 0 listed, also when nobody has; 2 wrong usage; 3 the store cannot be used.
@@ -46,7 +69,14 @@ def purge(
     approval: Annotated[str | None, typer.Argument(metavar="ID", help="Only this one, whatever its state.")] = None,
     *,
     store: StoreOption,
+    keys: KeysOption,
+    people: PeopleOption,
+    signing_key: SigningKeyOption,
     tenant: AnyTenantOption = None,
+    audit: AuditOption = None,
+    audit_key: AuditKeyOption = None,
+    audit_tenant_keys: AuditTenantKeysOption = None,
+    audit_writer: AuditWriterOption = None,
     days: Annotated[
         float | None,
         typer.Option("--ended-before-days", min=0.0, metavar="DAYS", help="Those that ended at least so long ago."),
@@ -56,14 +86,25 @@ def purge(
     logs.configure(verbose=False)
     if (approval is None) == (days is None):
         raise typer.BadParameter("give either the ID of one approval, or --ended-before-days DAYS")
-    with opened_store(store, None) as opened:
-        if approval is None:
-            removed = opened.purge_payloads(tenant, opened.now_ms() - int((days or 0.0) * _MS_A_DAY))
-            say(f"removed the arguments of {removed} approvals")
-            return
-        if not opened.erase(tenant or "", approval):
-            raise ApprovalNotFoundError("no such approval; give --tenant if the call has one")
-    say("removed the arguments")
+    options = PersonOptions(
+        store=store,
+        keys=keys,
+        people=people,
+        signing_key=signing_key,
+        audit=AuditOptions(target=audit, key=audit_key, tenant_keys=audit_tenant_keys, writer=audit_writer),
+    )
+    with options.opened() as (broker, _key, person):
+        try:
+            if approval is None:
+                before = broker.store.now_ms() - int((days or 0.0) * _MS_A_DAY)
+                removed = broker.purge(tenant, before, by=person)
+                said = f"removed the arguments of {removed} approvals"
+            else:
+                broker.erase(tenant or NO_TENANT, approval, by=person)
+                said = "removed the arguments"
+        except VoteRefusedError as error:
+            refused(error)
+    say(said)
 
 
 def access_log(

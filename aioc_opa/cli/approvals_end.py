@@ -5,18 +5,24 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from aioc_opa.cli import logs
+from aioc_opa.cli.approvals_audit import (
+    AuditKeyOption,
+    AuditOption,
+    AuditOptions,
+    AuditTenantKeysOption,
+    AuditWriterOption,
+)
 from aioc_opa.cli.approvals_options import (
     IdArgument,
     KeysOption,
-    PayloadKeyOption,
     PeopleOption,
     ReasonOption,
     SigningKeyOption,
     StoreOption,
     TenantOption,
-    VoterOptions,
     refused,
 )
+from aioc_opa.cli.approvals_person import PersonOptions, require_reason
 from aioc_opa.cli.terminal import say
 from aioc_opa.errors import VoteRefusedError
 
@@ -55,19 +61,20 @@ def revoke(
     signing_key: SigningKeyOption,
     reason: ReasonOption,
     tenant: TenantOption = "",
-    payload_key: PayloadKeyOption = None,
+    audit: AuditOption = None,
+    audit_key: AuditKeyOption = None,
+    audit_tenant_keys: AuditTenantKeysOption = None,
+    audit_writer: AuditWriterOption = None,
 ) -> None:
     """The command; see `REVOKE_HELP`."""
-    options = VoterOptions(
+    options = PersonOptions(
         store=store,
         keys=keys,
         people=people,
         signing_key=signing_key,
-        reason=reason,
-        tenant=tenant,
-        payload_key=payload_key,
+        audit=AuditOptions(target=audit, key=audit_key, tenant_keys=audit_tenant_keys, writer=audit_writer),
     )
-    _end(approval, "revoke", options)
+    _end((tenant, approval), "revoke", reason, options)
 
 
 def dismiss(
@@ -79,27 +86,29 @@ def dismiss(
     signing_key: SigningKeyOption,
     reason: ReasonOption,
     tenant: TenantOption = "",
-    payload_key: PayloadKeyOption = None,
+    audit: AuditOption = None,
+    audit_key: AuditKeyOption = None,
+    audit_tenant_keys: AuditTenantKeysOption = None,
+    audit_writer: AuditWriterOption = None,
 ) -> None:
     """The command; see `DISMISS_HELP`."""
-    options = VoterOptions(
+    options = PersonOptions(
         store=store,
         keys=keys,
         people=people,
         signing_key=signing_key,
-        reason=reason,
-        tenant=tenant,
-        payload_key=payload_key,
+        audit=AuditOptions(target=audit, key=audit_key, tenant_keys=audit_tenant_keys, writer=audit_writer),
     )
-    _end(approval, "dismiss", options)
+    _end((tenant, approval), "dismiss", reason, options)
 
 
-def _end(approval: str, how: Literal["revoke", "dismiss"], options: VoterOptions) -> None:
+def _end(which: tuple[str, str], how: Literal["revoke", "dismiss"], reason: str, options: PersonOptions) -> None:
     logs.configure(verbose=False)
+    require_reason(reason)
     with options.opened() as (broker, _key, person):
         ending = broker.revoke if how == "revoke" else broker.dismiss
         try:
-            record = ending(options.tenant, approval, by=person, reason=options.reason)
+            record = ending(*which, by=person, reason=reason)
         except VoteRefusedError as error:
             refused(error)
     say(f"the approval is {record.state.value} now")

@@ -1,10 +1,9 @@
-"""What the `approvals` commands are told: the store, the keys, the people, and who is at the keyboard."""
+"""What the `approvals` commands are told: the store, the keys and the people."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
@@ -13,14 +12,11 @@ from pydantic import Field
 
 from aioc_opa.cli.exit_status import ExitStatus
 from aioc_opa.cli.terminal import shown, warn
-from aioc_opa.errors import ConfigurationError, InputFileError, VoteRefusedError
+from aioc_opa.errors import ApprovalNotFoundError, ConfigurationError, InputFileError, VoteRefusedError
 from aioc_opa.models.wire import WireModel
 
 if TYPE_CHECKING:
-    from aioc_opa.approvals.broker import ApprovalBroker
-    from aioc_opa.approvals.keys import SigningKey, VoteKeys
     from aioc_opa.approvals.payload_cipher import PayloadCipher
-    from aioc_opa.approvals.people import PeopleDirectory, Person
     from aioc_opa.approvals.store import ApprovalStore
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The approval: apr_ and 32 hexadecimal digits.")]
@@ -33,23 +29,21 @@ StoreOption = Annotated[
         help="SQLite file, or postgresql://…; a URL with a password is better given by the variable.",
     ),
 ]
-KeysOption = Annotated[
-    Path,
-    typer.Option("--keys", envvar="AIOC_OPA_APPROVALS_KEYS", metavar="F", help="Public keys whose votes count."),
-]
-PeopleOption = Annotated[
-    Path,
-    typer.Option("--people", envvar="AIOC_OPA_APPROVALS_PEOPLE", metavar="F", help="Who is who, with roles."),
-]
-SigningKeyOption = Annotated[
-    Path,
-    typer.Option(
-        "--signing-key",
-        envvar="AIOC_OPA_APPROVALS_SIGNING_KEY",
-        metavar="F",
-        help="Your own key file (mode 600). It says who you are: there is no option for a name.",
-    ),
-]
+KEYS: Final = typer.Option(
+    "--keys", envvar="AIOC_OPA_APPROVALS_KEYS", metavar="F", help="Public keys whose votes count."
+)
+PEOPLE: Final = typer.Option(
+    "--people", envvar="AIOC_OPA_APPROVALS_PEOPLE", metavar="F", help="Who is who, with roles."
+)
+SIGNING_KEY: Final = typer.Option(
+    "--signing-key",
+    envvar="AIOC_OPA_APPROVALS_SIGNING_KEY",
+    metavar="F",
+    help="Your own key file (mode 600). It says who you are: there is no option for a name.",
+)
+KeysOption = Annotated[Path, KEYS]
+PeopleOption = Annotated[Path, PEOPLE]
+SigningKeyOption = Annotated[Path, SIGNING_KEY]
 PayloadKeyOption = Annotated[
     Path | None,
     typer.Option(
@@ -82,6 +76,12 @@ ReasonOption = Annotated[
     str, typer.Option("--reason", metavar="TEXT", help="Why, in your words. It is recorded and signed with a vote.")
 ]
 
+NOT_FOUND: Final = (
+    "no such approval here: see `aioc-opa approvals list`, and give --tenant if the call has one (without it only "
+    "calls without a tenant are looked at)"
+)
+"""The same words whether there is none, or it is another tenant's."""
+
 _PRIVATE_KEY_BYTES: Final = 32
 
 
@@ -97,7 +97,8 @@ def opened_store(target: str, payload_key: Path | None) -> Iterator[ApprovalStor
 
     Raises:
         InputFileError: there is no such file.
-        ApprovalStoreError: it cannot be used.
+        ApprovalStoreError: it cannot be used, or there is no store in it.
+        ApprovalNotFoundError: raised inside; says what to look at.
     """
     from aioc_opa.approvals.stores import MEMORY, open_store  # noqa: PLC0415 - an optional dependency
 
@@ -107,71 +108,14 @@ def opened_store(target: str, payload_key: Path | None) -> Iterator[ApprovalStor
     if "://" not in path and not Path(path).exists():
         # Looking at a store must not make one: a misspelt path would look like one where nothing waits.
         raise InputFileError(f"--store {path}: there is no such file; a guard makes it when it is first used")
-    store = open_store(target, cipher=None if payload_key is None else read_payload_keys(payload_key))
+    # Nor may it change the tables of one: that is for the guards, which are deployed together.
+    store = open_store(target, cipher=None if payload_key is None else read_payload_keys(payload_key), make=False)
     try:
         yield store
+    except ApprovalNotFoundError:
+        raise ApprovalNotFoundError(NOT_FOUND) from None
     finally:
         store.close()
-
-
-def authenticated(signing_key: Path, keys: VoteKeys, people: PeopleDirectory) -> tuple[SigningKey, Person]:
-    """The person whose key file this is: whoever holds the private half of a registered key, and nobody else.
-
-    Raises:
-        InputFileError: the file is refused, or is nobody's key that counts here.
-    """
-    from aioc_opa.approvals.keys import AccountHolder, PersonHolder, SigningKey  # noqa: PLC0415 - an optional dependency
-
-    key = SigningKey.load(signing_key)
-    if not isinstance(key.holder, AccountHolder):
-        raise InputFileError(
-            f"--signing-key {signing_key}: this is the application's authority, which names no person; use your own "
-            "key (`aioc-opa approvals keygen --person ID …`)"
-        )
-    registered = keys.find(key.key_id)
-    if registered is None or registered.public_key != key.public_key or not isinstance(registered.holder, PersonHolder):
-        raise InputFileError(
-            f"--signing-key {signing_key}: key {key.key_id} is not a person's among --keys; have its public entry added"
-        )
-    person = people.authenticated(key.holder.issuer, key.holder.subject)
-    if person is None or person.person_id != registered.holder.person_id or person.person_id != key.holder.person_id:
-        raise InputFileError(
-            f"--signing-key {signing_key}: --people has no such account for the person that the key is registered for"
-        )
-    return key, person
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VoterOptions:
-    """The options of a command that somebody gives in their own name."""
-
-    store: str
-    keys: Path
-    people: Path
-    signing_key: Path
-    reason: str
-    tenant: str
-    payload_key: Path | None
-
-    @contextmanager
-    def opened(self) -> Iterator[tuple[ApprovalBroker, SigningKey, Person]]:
-        """A broker on the store, and who is at the keyboard. Everything is read before the store is opened.
-
-        Raises:
-            typer.BadParameter: there is no reason.
-            InputFileError: a file is refused, or names nobody.
-            ApprovalStoreError: the store cannot be used.
-        """
-        from aioc_opa.approvals.broker import ApprovalBroker  # noqa: PLC0415 - an optional dependency
-        from aioc_opa.approvals.keys import VoteKeys  # noqa: PLC0415 - an optional dependency
-        from aioc_opa.approvals.people import PeopleFile  # noqa: PLC0415 - with the rest of the approvals
-
-        if not self.reason.strip():
-            raise typer.BadParameter("--reason: say why; it is recorded")
-        keys, people = VoteKeys.from_file(self.keys), PeopleFile(self.people)
-        key, person = authenticated(self.signing_key, keys, people)
-        with opened_store(self.store, self.payload_key) as store:
-            yield ApprovalBroker(store, keys=keys, people=people), key, person
 
 
 class _PayloadKeys(WireModel):

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 
 from aioc_opa.cli import logs
-from aioc_opa.cli.approvals_options import AnyTenantOption, StoreOption, opened_store
+from aioc_opa.cli.approvals_audit import (
+    AuditKeyOption,
+    AuditOption,
+    AuditOptions,
+    AuditTenantKeysOption,
+    AuditWriterOption,
+)
+from aioc_opa.cli.approvals_options import (
+    KEYS,
+    PEOPLE,
+    SIGNING_KEY,
+    AnyTenantOption,
+    StoreOption,
+    opened_store,
+    refused,
+)
+from aioc_opa.cli.approvals_person import PersonOptions
 from aioc_opa.cli.authorize import JsonOption
 from aioc_opa.cli.exit_status import ExitStatus
 from aioc_opa.cli.terminal import json_line, say, warn
 from aioc_opa.core.approvals.review_text import plain
 from aioc_opa.core.approvals.times import rfc3339_of_ms
-from aioc_opa.errors import InputFileError
+from aioc_opa.errors import InputFileError, VoteRefusedError
 
 if TYPE_CHECKING:
     from aioc_opa.approvals.records import EffectOutcome, UnfinishedEffect
@@ -23,7 +40,8 @@ if TYPE_CHECKING:
 HELP: Final = """List effects without an end: a process ended between intent and end of a tool, or it still runs.
 
 Each says whether the tool may have run, and what to do. Nothing is ever run again by itself. When you have found out
-what happened, write it down with --settle EXECUTION_ID=OUTCOME, which may be given several times:
+what happened, write it down with --settle EXECUTION_ID=OUTCOME, which may be given several times. Your key file says
+who found out, and the access log keeps that:
 
 \b
   returned     the tool ran to its end
@@ -32,13 +50,14 @@ what happened, write it down with --settle EXECUTION_ID=OUTCOME, which may be gi
   unknown      nobody can tell; the approval becomes outcome_unknown
 
 \b
-Exit status: 0 nothing is unfinished (any more); 1 something is; 2 wrong usage; 3 there is no such effect, or the
-store cannot be used.
+Exit status: 0 nothing is unfinished (any more); 1 something is, or it was not settled: you may not, or it cannot be
+recorded; 2 wrong usage; 3 there is no such effect, a file is not what it should be, or the store cannot be used.
 
 \b
 Examples:
   aioc-opa approvals recover --store approvals.db
-  aioc-opa approvals recover --store approvals.db --settle 0123456789abcdef0123456789abcdef=returned
+  aioc-opa approvals recover --store approvals.db --keys keys.json --people people.json --signing-key ann.key \\
+      --settle 0123456789abcdef0123456789abcdef=returned
 """
 
 MAY_HAVE_RUN: Final = (
@@ -50,12 +69,18 @@ DID_NOT_RUN: Final = (
     "did not run: nothing was used up for it. Settle it as not_entered; an approval that stands can be resumed."
 )
 
+_SOON_MS: Final = 60_000
+"""A younger one may be written between the reading of the clock and the query."""
+
 _OUTCOMES: Final = ("returned", "raised", "not_entered", "unknown")
 
 
 def recover(
     *,
     store: StoreOption,
+    keys: Annotated[Path | None, KEYS] = None,
+    people: Annotated[Path | None, PEOPLE] = None,
+    signing_key: Annotated[Path | None, SIGNING_KEY] = None,
     tenant: AnyTenantOption = None,
     older_than: Annotated[
         float,
@@ -64,21 +89,32 @@ def recover(
     settle: Annotated[
         list[str] | None, typer.Option("--settle", metavar="EXECUTION_ID=OUTCOME", help="Write how an effect ended.")
     ] = None,
+    audit: AuditOption = None,
+    audit_key: AuditKeyOption = None,
+    audit_tenant_keys: AuditTenantKeysOption = None,
+    audit_writer: AuditWriterOption = None,
     json: JsonOption = False,
 ) -> None:
     """The command; see `HELP`."""
     logs.configure(verbose=False)
     wanted = [_settlement(text) for text in settle or ()]
+    if wanted:
+        if keys is None or people is None or signing_key is None:
+            raise typer.BadParameter("--settle needs --keys, --people and --signing-key: it is kept who found out")
+        options = PersonOptions(
+            store=store,
+            keys=keys,
+            people=people,
+            signing_key=signing_key,
+            audit=AuditOptions(target=audit, key=audit_key, tenant_keys=audit_tenant_keys, writer=audit_writer),
+        )
+        _settle(options, wanted, tenant, older_than)
     with opened_store(store, None) as opened:
-        found = {each.intent.execution_id: each for each in _unfinished(opened, tenant, older_than)}
-        for execution_id, outcome in wanted:
-            _require_fits(found.get(execution_id), outcome)
-        for execution_id, outcome in wanted:
-            opened.finish(found[execution_id].intent, outcome)
-            warn(f"{execution_id} is settled: {outcome}")
-        left = _unfinished(opened, tenant, older_than)
+        left, younger = _unfinished(opened, tenant, older_than)
+    if younger:
+        warn(f"{younger} younger than {older_than:g} s not listed: they may be running; see --older-than")
     if json:
-        say(json_line({"unfinished": [_document(each) for each in left]}))
+        say(json_line({"unfinished": [_document(each) for each in left], "younger": younger}))
     else:
         for each in left:
             _print(each)
@@ -87,8 +123,29 @@ def recover(
     raise typer.Exit(int(ExitStatus.DIFFERENT if left else ExitStatus.OK))
 
 
-def _unfinished(store: ApprovalStore, tenant: str | None, older_than: float) -> list[UnfinishedEffect]:
-    return list(store.unfinished(tenant, store.now_ms() - int(older_than * 1000)))
+def _settle(
+    options: PersonOptions, wanted: list[tuple[str, EffectOutcome]], tenant: str | None, older_than: float
+) -> None:
+    with options.opened() as (broker, _key, person):
+        listed, _ = _unfinished(broker.store, tenant, older_than)
+        found = {each.intent.execution_id: each for each in listed}
+        for execution_id, outcome in wanted:
+            _require_fits(found.get(execution_id), outcome)
+        for execution_id, outcome in wanted:
+            try:
+                broker.settle(found[execution_id].intent, outcome, by=person)
+            except VoteRefusedError as error:
+                refused(error)
+            warn(f"{execution_id} is settled: {outcome}")
+
+
+def _unfinished(store: ApprovalStore, tenant: str | None, older_than: float) -> tuple[list[UnfinishedEffect], int]:
+    """Those to list, and how many are younger."""
+    now_ms = store.now_ms()
+    before_ms = now_ms - int(older_than * 1000)
+    everything = store.unfinished(tenant, max(now_ms, before_ms) + _SOON_MS)
+    old = [each for each in everything if each.intended_at_ms < before_ms]
+    return old, len(everything) - len(old)
 
 
 def _settlement(text: str) -> tuple[str, EffectOutcome]:

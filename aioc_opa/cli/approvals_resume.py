@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from aioc_opa.cli import logs
-from aioc_opa.cli.approvals_options import IdArgument, PayloadKeyOption, StoreOption, TenantOption, opened_store
+from aioc_opa.cli.approvals_advice import ADVICE
+from aioc_opa.cli.approvals_options import IdArgument, StoreOption, TenantOption, opened_store
 from aioc_opa.cli.approvals_show import local_account
 from aioc_opa.cli.authorize import VerboseOption
 from aioc_opa.cli.exit_status import ExitStatus
@@ -26,6 +27,7 @@ from aioc_opa.errors import (
     PolicyRefusalError,
     ToolArgumentsValidationError,
     ToolCallApprovalRequiredError,
+    ToolCallPolicyDeniedError,
     ToolExecutionError,
 )
 
@@ -35,10 +37,10 @@ if TYPE_CHECKING:
 
 HELP: Final = """Run an approved call: the guard judges it once more, uses the approval up, and runs the tool.
 
---app names MODULE:FACTORY, found from the current folder on. FACTORY is called with the approval's record and returns
-an aioc_opa.approvals.resumption.Resumption: the guard that has the tool and the same approvals, the principal as the
-application authenticates the caller now, and the run context, fetched anew. What the tool returns is not printed
-unless --show-result is given.
+--app names MODULE:FACTORY, found from the current folder on. FACTORY is called with the approval's record, which has no
+arguments, and returns an aioc_opa.approvals.resumption.Resumption: the guard that has the tool and the same approvals,
+the principal as the application authenticates the caller now, the run context of the call's run, fetched anew, and the
+capability where the guard's gate asks for one. What the tool returns is not printed unless --show-result is given.
 
 \b
 Exit status:
@@ -63,24 +65,27 @@ def resume(
     app: Annotated[str, typer.Option("--app", metavar="MODULE:FACTORY", help="Gives guard, principal and context.")],
     store: StoreOption,
     tenant: TenantOption = "",
-    payload_key: PayloadKeyOption = None,
     show_result: Annotated[bool, typer.Option("--show-result", help="Print what the tool returns.")] = False,
     verbose: VerboseOption = False,
 ) -> None:
     """The command; see `HELP`."""
     logs.configure(verbose=verbose)
     factory = _factory(app)
-    with opened_store(store, payload_key) as opened:
-        record = opened.get(tenant, approval)
+    with opened_store(store, None) as opened:
+        # Without arguments: the guard reads them itself, with its own key.
+        record = opened.get(tenant, approval, payload=False)
         if record is None:
-            raise ApprovalNotFoundError(
-                "no such approval; see `aioc-opa approvals list`, and give --tenant if the call has one"
-            )
+            raise ApprovalNotFoundError("no such approval")
         opened.log_access(tenant, approval, local_account(), "resume")
-    result = _run(_made(factory, record, app), approval)
+    made = _made(factory, record, app)
+    settings = getattr(made.guard, "settings", None)
+    if settings is not None and settings.audit is None:
+        warn("no audit record is made of this: the guard of --app has no audit trail")
+    result = _run(made, approval)
     outcome = getattr(result, "status", None) if _is_refusal(result) else None
     if outcome is not None:
         warn(f"the tool did not run: {shown(result.code)}: {shown(result.public_reason)}")
+        _advise(result.code)
         raise typer.Exit(int(ExitStatus.DENY if outcome == "denied" else ExitStatus.APPROVAL_REQUIRED))
     say(f"the tool ran and returned a value of type {shown(type(result).__name__)}")
     if show_result:
@@ -137,6 +142,7 @@ def _run(made: Resumption, approval: str) -> Any:
         raise typer.Exit(int(ExitStatus.INVALID_ARGUMENTS)) from None
     except PolicyRefusalError as error:
         warn(f"the tool did not run: {shown(error)}")
+        _advise(error.denied.audit_code if isinstance(error, ToolCallPolicyDeniedError) else error.code)
         held = isinstance(error, ToolCallApprovalRequiredError)
         raise typer.Exit(int(ExitStatus.APPROVAL_REQUIRED if held else ExitStatus.DENY)) from None
     except AiocOpaError:
@@ -148,6 +154,14 @@ def _run(made: Resumption, approval: str) -> Any:
             "used up; look at what the tool has done before anybody proposes the call again"
         )
         raise typer.Exit(int(ExitStatus.DIFFERENT)) from None
+
+
+def _advise(code: str) -> None:
+    """Say what an operator can do about a refusal: here the code for operators may be shown, as in the audit log."""
+    advice = ADVICE.get(code)
+    if advice is not None:
+        warn(f"{shown(code)}: {advice}")
+    warn("--verbose shows what the guard says about it")
 
 
 async def _awaited(result: Any) -> Any:

@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 
 from aioc_opa.cli import logs
+from aioc_opa.cli.approvals_audit import (
+    AuditKeyOption,
+    AuditOption,
+    AuditOptions,
+    AuditTenantKeysOption,
+    AuditWriterOption,
+)
 from aioc_opa.cli.approvals_options import (
     IdArgument,
     KeysOption,
@@ -17,9 +24,9 @@ from aioc_opa.cli.approvals_options import (
     SigningKeyOption,
     StoreOption,
     TenantOption,
-    VoterOptions,
     refused,
 )
+from aioc_opa.cli.approvals_person import PersonOptions, require_reason
 from aioc_opa.cli.approvals_show import WholeOption, reviewed, show_page
 from aioc_opa.cli.exit_status import ExitStatus
 from aioc_opa.cli.terminal import say, warn
@@ -87,18 +94,21 @@ def approve(
     payload_key: PayloadKeyOption = None,
     whole: WholeOption = False,
     yes_hash: YesHashOption = None,
+    audit: AuditOption = None,
+    audit_key: AuditKeyOption = None,
+    audit_tenant_keys: AuditTenantKeysOption = None,
+    audit_writer: AuditWriterOption = None,
 ) -> None:
     """The command; see `APPROVE_HELP`."""
-    options = VoterOptions(
+    options = PersonOptions(
         store=store,
         keys=keys,
         people=people,
         signing_key=signing_key,
-        reason=reason,
-        tenant=tenant,
         payload_key=payload_key,
+        audit=AuditOptions(target=audit, key=audit_key, tenant_keys=audit_tenant_keys, writer=audit_writer),
     )
-    _vote(approval, "approved", options, whole=whole, yes_hash=yes_hash)
+    _vote((tenant, approval), "approved", reason, options, whole=whole, yes_hash=yes_hash)
 
 
 def reject(
@@ -113,31 +123,41 @@ def reject(
     payload_key: PayloadKeyOption = None,
     whole: WholeOption = False,
     yes_hash: YesHashOption = None,
+    audit: AuditOption = None,
+    audit_key: AuditKeyOption = None,
+    audit_tenant_keys: AuditTenantKeysOption = None,
+    audit_writer: AuditWriterOption = None,
 ) -> None:
     """The command; see `REJECT_HELP`."""
-    options = VoterOptions(
+    options = PersonOptions(
         store=store,
         keys=keys,
         people=people,
         signing_key=signing_key,
-        reason=reason,
-        tenant=tenant,
         payload_key=payload_key,
+        audit=AuditOptions(target=audit, key=audit_key, tenant_keys=audit_tenant_keys, writer=audit_writer),
     )
-    _vote(approval, "rejected", options, whole=whole, yes_hash=yes_hash)
+    _vote((tenant, approval), "rejected", reason, options, whole=whole, yes_hash=yes_hash)
 
 
 def _vote(
-    approval: str, verdict: Literal["approved", "rejected"], options: VoterOptions, *, whole: bool, yes_hash: str | None
+    which: tuple[str, str],
+    verdict: Literal["approved", "rejected"],
+    reason: str,
+    options: PersonOptions,
+    *,
+    whole: bool,
+    yes_hash: str | None,
 ) -> None:
     logs.configure(verbose=False)
+    require_reason(reason)
     if yes_hash is None and not sys.stdin.isatty():
         raise typer.BadParameter("there is nobody to ask here: give --yes-hash HASH of what was reviewed")
     with options.opened() as (broker, key, person):
         from aioc_opa.approvals.votes import sign_vote  # noqa: PLC0415 - an optional dependency
 
         try:
-            review = reviewed(broker, options.tenant, approval, who=person.person_id)
+            review = reviewed(broker, *which, who=person.person_id)
             was_whole = show_page(review, whole=whole)
             if verdict == "approved" and not was_whole:
                 raise VoteRefusedError("not_shown_whole", "what was not shown whole cannot be approved: give --whole")
@@ -146,12 +166,12 @@ def _vote(
                 review.record,
                 person,
                 verdict=verdict,
-                reason=options.reason,
+                reason=reason,
                 key=key,
                 at_ms=broker.store.now_ms(),
                 keys=broker.keys,
             )
-            record = broker.cast(options.tenant, approval, vote)
+            record = broker.cast(*which, vote)
         except VoteRefusedError as error:
             refused(error)
     say(f"{verdict} by {plain(person.person_id)}; the approval is {record.state.value} now")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aioc_opa.errors import ApprovalStoreError
 from aioc_opa.storage import forks
+from aioc_opa.storage.connection_failures import connection_words
 from aioc_opa.storage.migrations import Dialect, Migration, bring_up, refuse_newer, version_of
 from aioc_opa.storage.targets import engine_for
 
@@ -30,6 +31,11 @@ NOW_MS: Final[dict[Dialect, str]] = {
 """SQL expressions of the server's clock, milliseconds since 1970."""
 
 _WAIT_SECONDS: Final = 10.0
+
+_CURES: Final = {
+    "SQLITE_NOTADB": ": this file is no SQLite database",
+    "42501": ": this account may not do that; grant it to the account",
+}
 
 _READING: Final[dict[Dialect, dict[str, Any]]] = {
     "sqlite": {"aioc_opa_begin": "BEGIN DEFERRED"},
@@ -102,12 +108,20 @@ class Database:
         Raises:
             ApprovalStoreError: the database has a newer version, or fails.
         """
-        with self.begin(read_only=True) as connection:
-            there = version_of(connection, component)
+        there = self.version(component)
         refuse_newer(there, component, migrations)
         if there < len(migrations):
             with self.begin() as connection:
                 bring_up(connection, self.dialect, component, migrations)
+
+    def version(self, component: str) -> int:
+        """The version of the schema of `component`, 0 when there is none. Changes nothing.
+
+        Raises:
+            ApprovalStoreError: the database fails.
+        """
+        with self.begin(read_only=True) as connection:
+            return version_of(connection, component)
 
     def forget_erased(self) -> None:
         """SQLite: fold the write-ahead log into the file and cut it, unless somebody reads it now: it has old copies.
@@ -184,4 +198,8 @@ def _failure(problem: SQLAlchemyError) -> str:
     """A class and the driver's code: its text may hold values (``DETAIL: Key (…)=(…)``)."""
     cause = getattr(problem, "orig", None)
     code = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorname", None)
-    return type(problem).__name__ if code is None else f"{type(problem).__name__} {code}"
+    if code is not None:
+        return f"{type(problem).__name__} {code}{_CURES.get(code, '')}"
+    if type(cause).__module__.startswith("psycopg") and not getattr(problem, "statement", None):
+        return connection_words(str(cause))
+    return type(problem).__name__

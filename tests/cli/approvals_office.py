@@ -67,15 +67,12 @@ class Office:
     def as_person(self, name: str, command: str, approval_id: str, *arguments: str) -> Ran:
         return self.run(command, approval_id, *self.person_options(name), *arguments)
 
-    def person_options(self, name: str) -> list[str]:
+    def own_files(self, name: str) -> list[str]:
         options = {"keys": "keys.json", "people": "people.json", "signing-key": f"{name}.key"}
-        return [
-            *(part for option, file in options.items() for part in (f"--{option}", str(self.folder / file))),
-            "--tenant",
-            "acme",
-            "--reason",
-            f"{name} has looked",
-        ]
+        return [part for option, file in options.items() for part in (f"--{option}", str(self.folder / file))]
+
+    def person_options(self, name: str) -> list[str]:
+        return [*self.own_files(name), "--tenant", "acme", "--reason", f"{name} has looked"]
 
     def approve(self, name: str, approval_id: str, *arguments: str) -> Ran:
         return self.as_person(name, "approve", approval_id, "--yes-hash", self.record(approval_id).bindings.proposal_hash, *arguments)  # fmt: skip

@@ -17,7 +17,7 @@ from aioc_opa.errors import InputFileError
 from tests.cli.approvals_office import Office
 
 if TYPE_CHECKING:
-    from tests.cli.conftest import Command
+    from tests.cli.conftest import Command, Ran
 
 PROGRAM = Path(sys.executable).parent / "aioc-opa"
 
@@ -180,10 +180,15 @@ def test_nothing_is_cut_without_saying_so(office: Office) -> None:
 
 def test_an_approval_of_another_tenant_does_not_exist(office: Office) -> None:
     held = office.hold(tenant="other")
-    for arguments in (("--tenant", "acme"), ()):
-        found = office.run("show", held, "--keys", str(office.folder / "keys.json"), *arguments)
+    said = set()
+    for wanted, arguments in ((held, ("--tenant", "acme")), (held, ()), ("apr_" + "0" * 32, ("--tenant", "acme"))):
+        found = office.run("show", wanted, "--keys", str(office.folder / "keys.json"), *arguments)
         assert found.status == 3
-        assert "no such approval" in found.err
+        said.add(found.err)
+    # One sentence for all of them: it says where to look, and not whether there is one elsewhere.
+    (only,) = said
+    assert "no such approval here" in only
+    assert "give --tenant if the call has one" in only
 
 
 def test_a_terminal_that_cannot_show_the_page_is_told_so(office: Office) -> None:
@@ -220,17 +225,37 @@ def test_encrypted_arguments_need_their_key(office: Office) -> None:
 def test_purge_removes_arguments_and_keeps_the_record(office: Office) -> None:
     first, second = office.hold(), office.hold()
     office.as_person("ann", "dismiss", first)
-    assert office.run("purge", "--ended-before-days", "1").out == "removed the arguments of 0 approvals\n"
-    assert office.run("purge", "--ended-before-days", "0", "--tenant", "acme").status == 0
+
+    def purge(*arguments: str) -> Ran:
+        return office.run("purge", *office.own_files("bob"), *arguments)
+
+    assert purge("--ended-before-days", "1").out == "removed the arguments of 0 approvals\n"
+    assert purge("--ended-before-days", "0", "--tenant", "acme").status == 0
     gone = office.show(first)
     assert gone.status == 3
     assert "arguments_gone" in gone.err
     left = office.show(first, "--json").document
     assert (left["argumentsRemoved"], left["endedBy"], left["bindings"]["identity"]) == (True, "ann", "kim")
     assert "1200" not in json.dumps(left)
-    assert office.run("purge", second, "--tenant", "acme").out == "removed the arguments\n"
+    assert purge(second, "--tenant", "acme").out == "removed the arguments\n"
     assert office.record(second).state == "dismissed"
-    assert office.run("purge", second).status == 3
-    assert office.run("purge").status == 2
-    assert office.run("purge", second, "--ended-before-days", "1").status == 2
+    assert purge(second).status == 3
+    assert purge().status == 2
+    assert purge(second, "--ended-before-days", "1").status == 2
     assert {each["approvalId"] for each in office.run("list", "--state", "dismissed", "--json").document["approvals"]} == {first, second}  # fmt: skip
+    logged = office.run("access-log", "--json").document["accesses"]
+    removals = [(each["approvalId"], each["who"], each["action"]) for each in logged if each["action"] != "show"]
+    assert removals == [(first, "bob", "purge"), (second, "bob", "erase")]
+
+
+def test_nobody_removes_arguments_without_a_name_or_in_another_tenant(office: Office) -> None:
+    held = office.hold()
+    assert office.run("purge", held, "--tenant", "acme").status == 2
+    people = json.loads((office.folder / "people.json").read_text())
+    people["people"][0]["tenants"] = ["other"]
+    office.write("people.json", people)
+    for arguments in ([held, "--tenant", "acme"], ["--ended-before-days", "0"]):
+        found = office.run("purge", *office.own_files("ann"), *arguments)
+        assert found.status == 1
+        assert "tenant_not_allowed" in found.err
+    assert office.record(held).payload is not None

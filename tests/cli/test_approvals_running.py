@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from contextlib import closing
@@ -24,10 +25,13 @@ if TYPE_CHECKING:
 PROGRAM = Path(sys.executable).parent / "aioc-opa"
 
 SERVICE = """
+import dataclasses
 import json
 import os
 from pathlib import Path
 
+from aioc_opa.access.gate import AccessGate
+from aioc_opa.access.identities import IdentityBinding, IdentityBindings
 from aioc_opa import AsyncToolGuard, EmbeddedEngine, Principal, RunContext, ToolGuard, UnsafeAnyRevision
 from aioc_opa.approvals.broker import ApprovalBroker
 from aioc_opa.approvals.keys import VoteKeys
@@ -45,8 +49,8 @@ broker = ApprovalBroker(
 )
 
 
-def guard_of(kind, mode="throw"):
-    guard = kind(engine, revision_gate=UnsafeAnyRevision(), approvals=broker, result_mode=mode)
+def guard_of(kind, mode="throw", access=None):
+    guard = kind(engine, revision_gate=UnsafeAnyRevision(), approvals=broker, result_mode=mode, access=access)
 
     @guard.tool(version="1")
     def transfer(to: str, amount: float, fail: bool = False) -> dict[str, object]:
@@ -109,6 +113,36 @@ def refusing(record):
 
 def without_approvals(record):
     return Resumption(guard=ToolGuard(engine, revision_gate=UnsafeAnyRevision()), principal=None)
+
+
+def of_another_run(record, mode="throw"):
+    principal = Principal(identity=record.bindings.identity, tenant=record.tenant, roles=("clerk",))
+    return Resumption(guard=guard_of(ToolGuard, mode), principal=principal, run_context=RunContext(run_id="run-2"))
+
+
+def as_result_of_another_run(record):
+    return of_another_run(record, "tool_result")
+
+
+def toolless(record):
+    guard = ToolGuard(engine, revision_gate=UnsafeAnyRevision(), approvals=broker)
+    return dataclasses.replace(made(ToolGuard, record), guard=guard)
+
+
+def gated(record, capability=None):
+    bound = IdentityBinding(identity="kim", tenant="acme", tools=frozenset({"transfer"}))
+    gate = AccessGate(identities=IdentityBindings([bound]), capabilities={"payments": ["transfer"]})
+    guard = guard_of(ToolGuard, access=gate)
+    return dataclasses.replace(made(ToolGuard, record), guard=guard, capability=capability)
+
+
+def gated_and_capable(record):
+    return gated(record, "payments")
+
+
+def without_arguments(record):
+    assert record.payload is None and record.bindings.tool_name == "transfer"
+    return made(ToolGuard, record)
 
 
 number = 5
@@ -195,6 +229,33 @@ def test_a_result_that_is_no_json_is_not_printed(office: Office) -> None:
     found = resume(office, approval_id, "unprintable", "--show-result")
     assert found.out == "the tool ran and returned a value of type object\n"
     assert "no JSON value" in found.err
+
+
+def test_a_refusal_says_its_code_and_what_an_operator_can_do(office: Office) -> None:
+    approval_id = held(office)
+    assert office.approve("ann", approval_id).status == 0
+    for factory, code, advice in (
+        ("of_another_run", "approval_binding_mismatch", "a run_context of another run"),
+        ("as_result_of_another_run", "approval_binding_mismatch", "a run_context of another run"),
+        ("gated", "tool_not_authorized", "Resumption(capability=…)"),
+        ("toolless", "tool_not_registered", "register it"),
+    ):
+        found = resume(office, approval_id, factory)
+        assert found.status == 10, found
+        assert f"{code}: " in found.err
+        assert advice in found.err
+        assert "--verbose" in found.err
+    assert office.record(approval_id).state == "approved"
+    assert moved(office) == []
+    capable = resume(office, approval_id, "gated_and_capable")
+    assert capable.status == 0, capable.err
+    assert "no audit record is made of this: the guard of --app has no audit trail" in capable.err
+
+
+def test_the_factory_is_given_the_record_without_arguments(office: Office) -> None:
+    approval_id = held(office)
+    assert office.approve("ann", approval_id).status == 0
+    assert resume(office, approval_id, "without_arguments").status == 0
 
 
 def test_what_nobody_has_decided_does_not_run(office: Office) -> None:
@@ -295,7 +356,8 @@ def intended(office: Office, *, consumed: bool, approval_id: str | None = None) 
 
 
 def recover(office: Office, *arguments: str) -> Any:
-    return office.run("recover", "--older-than", "0", *arguments)
+    own = office.own_files("ann") if "--settle" in arguments else []
+    return office.run("recover", "--older-than", "0", *own, *arguments)
 
 
 def test_recover_lists_what_may_have_run_and_what_cannot_have(office: Office) -> None:
@@ -308,7 +370,11 @@ def test_recover_lists_what_may_have_run_and_what_cannot_have(office: Office) ->
     listed = {each["executionId"]: each["mayHaveRun"] for each in recover(office, "--json").document["unfinished"]}
     assert listed == {may: True, cannot: False}
     assert recover(office, "--tenant", "other").status == 0
-    assert office.run("recover").out == "nothing is unfinished\n"  # a minute has not passed
+    young = office.run("recover")
+    assert young.out == "nothing is unfinished\n"  # a minute has not passed, and that is said
+    assert "2 younger than 60 s not listed" in young.err
+    assert office.run("recover", "--json").document == {"unfinished": [], "younger": 2}
+    assert office.run("recover", "--json", "--tenant", "other").document["younger"] == 0
 
 
 def test_an_operator_settles_what_was_found_out(office: Office) -> None:
@@ -325,6 +391,25 @@ def test_an_operator_settles_what_was_found_out(office: Office) -> None:
     assert recover(office, "--settle", f"{may}=returned").status == 3
     for text in ("x", f"{may}=done"):
         assert recover(office, "--settle", text).status == 2
+    logged = office.run("access-log", "--json").document["accesses"]
+    assert [(each["approvalId"], each["who"], each["action"]) for each in logged] == [
+        (may, "ann", f"settle {may} raised"),
+        (cannot, "ann", f"settle {cannot} not_entered"),
+    ]
+
+
+def test_nobody_settles_without_a_name_or_in_another_tenant(office: Office) -> None:
+    may = intended(office, consumed=True)
+    nobody = office.run("recover", "--older-than", "0", "--settle", f"{may}=returned")
+    assert nobody.status == 2
+    assert "--signing-key" in nobody.err
+    people = json.loads((office.folder / "people.json").read_text())
+    people["people"][0]["tenants"] = ["other"]
+    office.write("people.json", people)
+    refused = recover(office, "--settle", f"{may}=returned")
+    assert refused.status == 1
+    assert "tenant_not_allowed" in refused.err
+    assert len(recover(office, "--json").document["unfinished"]) == 1
 
 
 def test_an_approval_whose_effect_nobody_knows_says_so(office: Office) -> None:

@@ -272,4 +272,7 @@ def test_the_same_on_postgresql(tmp_path: Path, aioc: Command, postgres_schema_u
     assert office.as_person("bob", "revoke", held).status == 0
     assert office.run("access-log", held, "--json").document["accesses"][0]["action"] == "show"
     assert office.run("recover").out == "nothing is unfinished\n"
-    assert office.run("purge", "--ended-before-days", "0").out == "removed the arguments of 1 approvals\n"
+    assert (
+        office.run("purge", *office.own_files("ann"), "--ended-before-days", "0").out
+        == "removed the arguments of 1 approvals\n"
+    )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
@@ -16,12 +18,12 @@ from typer.testing import CliRunner
 from aioc_opa.approvals.stores import open_store
 from aioc_opa.cli.main import app
 from aioc_opa.core.approvals.states import ApprovalState
+from tests.cli.approvals_office import Office
 from tests.torture.crashing import asked_anew, killed_at
 from tests.torture.vault import Vault, effects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 pytestmark = pytest.mark.torture
 
@@ -133,7 +135,10 @@ def recovered(target: str, count: int) -> None:
     settled = [
         f"--settle={each['executionId']}={'unknown' if each['mayHaveRun'] else 'not_entered'}" for each in listed
     ]
-    assert recover(target, *settled) == []
+    with TemporaryDirectory() as folder:
+        office = Office(Path(folder), target, CliRunner().invoke)
+        office.set_up()
+        assert recover(target, *settled, *office.own_files("ann")) == []
 
 
 def recover(target: str, *options: str) -> list[dict[str, Any]]:

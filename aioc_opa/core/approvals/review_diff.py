@@ -17,14 +17,15 @@ class Difference:
 
     Attributes:
         path: keys and indexes from the root.
-        kind: ``added``, in the action and not asked for (a default, say); ``dropped``, asked for and not in the
-            action; ``changed``, both have it.
+        kind: ``filled_in``, a member that the model left out and the tool's schema put in: its default, or what a
+            validator of it computes; ``added``, an item of an array that was not asked for; ``dropped``, asked for and
+            not in the action; ``changed``, both have it.
         requested: what was asked for; None also where there is nothing.
         parsed: what would run; likewise.
     """
 
     path: tuple[str | int, ...]
-    kind: Literal["added", "dropped", "changed"]
+    kind: Literal["filled_in", "added", "dropped", "changed"]
     requested: JsonValue = None
     parsed: JsonValue = None
 
@@ -43,7 +44,7 @@ def _compare(path: tuple[str | int, ...], requested: JsonValue, parsed: JsonValu
             if key in requested:
                 yield from _compare((*path, key), requested[key], item)
             else:
-                yield Difference(path=(*path, key), kind="added", parsed=item)
+                yield Difference(path=(*path, key), kind="filled_in", parsed=item)
         for key, item in requested.items():
             if key not in parsed:
                 yield Difference(path=(*path, key), kind="dropped", requested=item)

@@ -32,12 +32,7 @@ def page(review: Review, *, width: int = DEFAULT_WIDTH) -> tuple[str, ...]:
     lines += _gutter(_circumstances(review, width))
     lines += ["", f"the action, which is what would run: {plain(record.bindings.tool_name)}"]
     lines += _gutter(tree(review.action, width=width))
-    if review.differences:
-        count = len(review.differences)
-        lines += ["", f"the model asked for something else, in {count} {'place' if count == 1 else 'places'}"]
-        lines += _gutter(line for each in review.differences for line in _difference(each, width))
-    else:
-        lines += ["", "the model asked for exactly this"]
+    lines += _asked_for(review, width)
     if review.call.metadata:
         lines += ["", "the policy says about it (text from the store, not covered by the hash)"]
         lines += _gutter(tree(review.call.metadata, width=width))
@@ -51,6 +46,25 @@ def page(review: Review, *, width: int = DEFAULT_WIDTH) -> tuple[str, ...]:
         lines += _gutter(_finding(each) for each in review.findings)
     lines += ["", f"hash of the action, agent and tool shown above: {review.computed_hash}"]
     return tuple(lines)
+
+
+def _asked_for(review: Review, width: int) -> Iterator[str]:
+    filled = [each for each in review.differences if each.kind == "filled_in"]
+    others = [each for each in review.differences if each.kind != "filled_in"]
+    yield ""
+    if others:
+        yield f"the model asked for something else, in {_places(len(others))}"
+        yield from _gutter(line for each in others for line in _difference(each, width))
+    else:
+        yield "the model asked for exactly this" + (", but for what was filled in" if filled else "")
+    if filled:
+        yield ""
+        yield f"left out by the model and filled in by the tool's schema, in {_places(len(filled))}"
+        yield from _gutter(line for each in filled for line in _difference(each, width))
+
+
+def _places(count: int) -> str:
+    return "1 place" if count == 1 else f"{count} places"
 
 
 def _gutter(lines: Iterable[str]) -> Iterator[str]:
@@ -104,7 +118,9 @@ def duration(seconds: int) -> str:
 
 def _difference(each: Difference, width: int) -> Iterator[str]:
     where = place(each.path)
-    if each.kind == "added":
+    if each.kind == "filled_in":
+        yield from entry(f"+ filled in: {where}", each.parsed, width=width)
+    elif each.kind == "added":
         yield from entry(f"+ not asked for, but would run: {where}", each.parsed, width=width)
     elif each.kind == "dropped":
         yield from entry(f"- asked for, but is not in the action: {where}", each.requested, width=width)

@@ -76,11 +76,12 @@ def test_the_page_says_what_who_why_until_when_which_policy_and_which_hash() -> 
         "the action, which is what would run: refund",
         "│ amount: 1200",
         '│ currency: "EUR"',
-        "the model asked for something else, in 3 places",
+        "the model asked for something else, in 2 places",
         "│ ~ $.amount",
         '│   asked for: "1200"',
         "│   would run: 1200",
-        '│ + not asked for, but would run: $.currency: "EUR"',
+        "left out by the model and filled in by the tool's schema, in 1 place",
+        '│ + filled in: $.currency: "EUR"',
         '│ - asked for, but is not in the action: $.memo: "x"',
         "│ limit: 1000",
         "│ large_refund: 2 of finance or legal: not met, 1 so far (ann)",
@@ -92,8 +93,25 @@ def test_the_page_says_what_who_why_until_when_which_policy_and_which_hash() -> 
 
 
 def test_a_call_that_was_asked_for_exactly_so_says_that_too() -> None:
-    assert "the model asked for exactly this" in text_of(request())
+    assert "the model asked for exactly this" in text_of(request()).splitlines()
     assert "ATTENTION" not in text_of(request())
+
+
+def test_a_default_is_no_difference_from_what_the_model_asked_for() -> None:
+    lines = text_of(held({"amount": 1200, "note": "x"}, raw='{"note": "x"}')).splitlines()
+    at = lines.index("the model asked for exactly this, but for what was filled in")
+    assert lines[at + 1 : at + 4] == [
+        "",
+        "left out by the model and filled in by the tool's schema, in 1 place",
+        "│ + filled in: $.amount: 1200",
+    ]
+    assert not any("something else" in line for line in lines)
+
+
+def test_items_that_were_not_asked_for_are_a_difference() -> None:
+    lines = text_of(held({"to": ["A7", "B8"]}, raw='{"to": ["A7"]}')).splitlines()
+    assert "the model asked for something else, in 1 place" in lines
+    assert '│ + not asked for, but would run: $.to[1]: "B8"' in lines
 
 
 def test_the_hash_is_computed_from_what_is_displayed_and_must_be_the_bound_one() -> None:

@@ -143,7 +143,7 @@ def test_differences_are_structural() -> None:
     parsed = {"amount": 12, "currency": "EUR", "items": [1, 5], "deep": {"a": 1, "b": 1}}
     assert differences(requested, parsed) == (
         Difference(path=("amount",), kind="changed", requested="12", parsed=12),
-        Difference(path=("currency",), kind="added", parsed="EUR"),
+        Difference(path=("currency",), kind="filled_in", parsed="EUR"),
         Difference(path=("items", 1), kind="changed", requested=2, parsed=5),
         Difference(path=("items", 2), kind="dropped", requested=3),
         Difference(path=("deep", "b"), kind="changed", requested=True, parsed=1),
