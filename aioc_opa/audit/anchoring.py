@@ -16,6 +16,7 @@ from aioc_opa.approvals.ed25519 import to_base64, verifies
 from aioc_opa.approvals.webhook_request import Answered, Attempt, check_url
 from aioc_opa.approvals.webhook_signature import check_secret, signature_header
 from aioc_opa.audit.new_files import write_new_file
+from aioc_opa.audit.regular_files import open_regular
 from aioc_opa.core.approvals.times import rfc3339_of_ms
 from aioc_opa.core.audit.anchors import anchor_of, anchor_text
 from aioc_opa.core.audit.notes import MAX_NOTE_BYTES, NoteError, NoteKey, opened_note, signed_note
@@ -113,7 +114,7 @@ def read_anchor(path: Path, keys: Mapping[str, bytes], *, key_name: str = DEFAUL
         ConfigurationError: the extra `approvals` is not installed.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path, follow=True) as file:
             note = file.read(MAX_NOTE_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         reason = error.strerror if isinstance(error, OSError) else None

@@ -1,14 +1,21 @@
-"""Appends to one writer's chain: repairs, starts, rotates and signs on the way. Not thread-safe."""
+"""Appends to one writer's chain: repairs, starts, rotates and signs on the way. Not thread-safe.
+
+It goes on only behind what it has written itself. What it finds when it starts it declares (`Resumed`) before it signs
+anything; what somebody else adds while it runs ends it: no record of its own ever stands behind one that is not.
+"""
 
 from __future__ import annotations
 
 import secrets
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Final, Literal
 
 from aioc_opa.approvals.ed25519 import to_base64
+from aioc_opa.audit.checkpoints import not_vouched_for
 from aioc_opa.core.approvals.times import rfc3339_of_ms
-from aioc_opa.core.audit.chain import checkpoint_statement, seal
+from aioc_opa.core.audit.chain import checkpoint_statement, foreign_record_text, seal
+from aioc_opa.errors import AuditLogError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +26,9 @@ if TYPE_CHECKING:
     from aioc_opa.core.json_value import JsonObject
 
 Mode = Literal["required", "best_effort"]
+
+_REMEMBERED: Final = 32
+"""Writes that failed and may still be there: a database can commit what it was told before the connection broke."""
 
 
 class ChainWriter:
@@ -42,23 +52,35 @@ class ChainWriter:
         self._started = False
         self._log_id = ""
         self._head: Head | None = None
-        self._repair: JsonObject | None = None
+        self._opening: list[JsonObject] = []
+        self._attempted: deque[frozenset[str]] = deque(maxlen=_REMEMBERED)
+        self._stopped: str | None = None
         self.unsigned = 0
 
     def open(self) -> None:
         """Find the end of the chain, unless it is known.
 
         Raises:
-            AuditLogError: see `AuditSink.resume`.
-            SinkError: likewise.
+            AuditLogError: see `AuditSink.resume`; or, for good, somebody else has written under this name meanwhile.
+            SinkError: see `AuditSink.resume`.
         """
+        if self._stopped is not None:
+            raise AuditLogError(self._stopped)
         if self._known:
             return
-        resumed = self._sink.resume(self._writer)
-        self._head = resumed.head
-        self._log_id = secrets.token_hex(16) if resumed.head is None else resumed.head.log_id
-        torn = resumed.torn
-        self._repair = None if torn is None else {"type": "torn_repaired", "length": torn.length, "digest": torn.digest}
+        found = self._sink.resume(self._writer)
+        if self._started and not self._is_ours(found.head):
+            raise self._stop(foreign_record_text(self._writer))
+        self._head = found.head
+        self._log_id = secrets.token_hex(16) if found.head is None else found.head.log_id
+        self._opening = []
+        if found.torn is not None:
+            torn = found.torn
+            self._opening.append({"type": "torn_repaired", "length": torn.length, "digest": torn.digest})
+        if not self._started:
+            unvouched = not_vouched_for(found, writer=self._writer, key=self._key)
+            self._opening += [] if unvouched is None else [unvouched]
+            self._opening.append(self._start())
         self._known = True
 
     def append(self, contents: Sequence[JsonObject]) -> None:
@@ -88,21 +110,12 @@ class ChainWriter:
         batch = _Batch(self._writer, self._log_id, self._head, self._sink.segment_after(self._head))
         unsigned = self.unsigned
         head = self._head
-        if head is not None and batch.segment != head.segment and unsigned and self._repair is None:
-            # A file that is finished ends with a signature.
+        if head is not None and batch.segment != head.segment and unsigned and not self._opening:
+            # A file that is finished ends with a signature. Not over what has to be repaired or declared first.
             batch.segment, following = head.segment, batch.segment
             batch.add_checkpoint(self._key)
             batch.segment, unsigned = following, 0
-        before: list[JsonObject] = [] if self._repair is None else [self._repair]
-        if not self._started:
-            started: JsonObject = {
-                "type": "writer_started",
-                "keyId": self._key.key_id,
-                "publicKey": to_base64(self._key.public_key),
-                "mode": self._mode,
-            }
-            before.append(started)
-        for content in (*before, *contents):
+        for content in (*self._opening, *contents):
             batch.add(content)
             unsigned += 1
         if checkpoint or unsigned >= self._checkpoint_records:
@@ -110,16 +123,39 @@ class ChainWriter:
             unsigned = 0
         try:
             self._sink.append(batch.records)
+        except AuditLogError as error:
+            if self._started:
+                raise self._stop(str(error)) from None
+            self._known = False  # nothing of this process is there yet: it can still find the end, and declare it
+            raise
         except BaseException:
             self._known = False  # some of it may be there
+            self._attempted.append(frozenset(record.head.hash for record in batch.records))
             self.unsigned = max(self.unsigned, 1)
             raise
-        self._head, self._repair, self._started, self.unsigned = batch.head, None, True, unsigned
+        self._head, self._opening, self._started, self.unsigned = batch.head, [], True, unsigned
+        self._attempted.clear()
 
     def close(self) -> None:
         """Let go of the sink."""
         self._known = False
         self._sink.close()
+
+    def _is_ours(self, head: Head | None) -> bool:
+        """Whether this process has written the record at the end: it was acknowledged, or its write failed."""
+        return head == self._head or (head is not None and any(head.hash in batch for batch in self._attempted))
+
+    def _start(self) -> JsonObject:
+        return {
+            "type": "writer_started",
+            "keyId": self._key.key_id,
+            "publicKey": to_base64(self._key.public_key),
+            "mode": self._mode,
+        }
+
+    def _stop(self, text: str) -> AuditLogError:
+        self._stopped, self._known = text, False
+        return AuditLogError(text)
 
 
 class _Batch:

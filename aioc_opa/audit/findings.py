@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
-    from aioc_opa.core.audit.anchors import AnchoredHead
+    from aioc_opa.core.audit.anchors import Anchor, AnchoredHead
 
 Protection = Literal["anchored", "signed", "unprotected"]
 """``anchored``: known outside the log. ``signed``: whoever has the writer's key could write it anew. ``unprotected``:
@@ -14,6 +14,7 @@ anybody who can write the log could."""
 
 MEANING: Final = {
     "not_a_record": "what stands there is no record, or was changed",
+    "not_a_file": "a pipe, a link or something else stands where a file should",
     "foreign_record": "the record is another writer's",
     "spliced": "the record is of another log of a writer of this name",
     "missing_start": "the log does not begin with its first record",
@@ -25,6 +26,8 @@ MEANING: Final = {
     "torn_mismatch": "bytes of a torn write are not those that the record after them speaks of",
     "unknown_key": "a key that is not among the given ones",
     "bad_signature": "the signature is not of this checkpoint",
+    "key_of_another_writer": "the key may sign for other writers, and not for this one",
+    "key_not_announced": "the key is not the one that the writer announced when it started",
     "anchor_mismatch": "the anchor knows another record at this place",
     "head_mismatch": "the head file knows another record at this place",
     "truncated": "the log ends before a record that is known to have been there",
@@ -62,11 +65,14 @@ class Range:
         first: sequence number.
         last: sequence number.
         protection: against whoever can write the log.
+        vouched: False where a writer went on behind records that it does not vouch for: a crash, or anybody who can
+            write the log, left them there. They stay unprotected, whatever covers them later.
     """
 
     first: int
     last: int
     protection: Protection
+    vouched: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +89,7 @@ class WriterReport:
         findings: in the order of the log.
         dropped: events that the log says it does not have, at most.
         repaired: writes that were cut off and repaired.
+        repaired_bytes: bytes of those, which still stand in the log.
         torn_bytes: bytes after the last whole record; the writer repairs them when it goes on.
         keys: ids of the keys that signed.
         checkpoint: the last one whose signature is right.
@@ -97,6 +104,7 @@ class WriterReport:
     findings: tuple[Finding, ...]
     dropped: int
     repaired: int
+    repaired_bytes: int
     torn_bytes: int
     keys: tuple[str, ...]
     checkpoint: AnchoredHead | None = None
@@ -108,11 +116,25 @@ class VerificationReport:
 
     Attributes:
         writers: one for each, sorted by name; writers that are missing have one too.
-        anchors: how many anchors were compared.
+        compared: the anchors that the logs were compared with.
+        not_before: the latest anchor must not be older, RFC 3339 in UTC; None asks for nothing.
     """
 
     writers: tuple[WriterReport, ...]
-    anchors: int
+    compared: tuple[Anchor, ...] = ()
+    not_before: str | None = None
+
+    @property
+    def anchors(self) -> int:
+        """How many anchors were compared."""
+        return len(self.compared)
+
+    @property
+    def too_old(self) -> bool:
+        """Whether even the latest anchor is older than was asked for: a newer one may have been left out."""
+        return (
+            self.not_before is not None and max((anchor.at for anchor in self.compared), default="") < self.not_before
+        )
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -126,5 +148,5 @@ class VerificationReport:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing was found."""
-        return not self.findings
+        """Whether nothing was found, and the anchors are as new as was asked for."""
+        return not self.findings and not self.too_old

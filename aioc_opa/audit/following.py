@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aioc_opa.audit.log_folder import segment_path, segments_of
-from aioc_opa.audit.sources import FolderSource, Line
+from aioc_opa.audit.regular_files import NotARegularFileError, open_regular
+from aioc_opa.audit.sources import LONGEST_LINE, FolderSource, Line
 from aioc_opa.errors import InputFileError
 
 if TYPE_CHECKING:
@@ -55,12 +56,17 @@ class Follower:
                 if segment < known:
                     continue
                 offset = offset if segment == known else 0
-                path = segment_path(folder, writer, segment)
-                with path.open("rb") as file:
-                    file.seek(offset)
-                    whole, end, _ = file.read().rpartition(b"\n")
-                self._read[writer] = (segment, offset + len(whole) + len(end))
-                for content in whole.split(b"\n") if end else ():
-                    yield Line(path.name, segment, content)
+                yield from self._added_to_file(segment_path(folder, writer, segment), writer, segment, offset)
+        except NotARegularFileError:
+            return  # who reads the whole log has been told of it
         except OSError as error:
             raise InputFileError(f"{folder}: cannot be read: {error.strerror or type(error).__name__}") from None
+
+    def _added_to_file(self, path: Path, writer: str, segment: int, offset: int) -> Iterator[Line]:
+        with open_regular(path) as file:
+            file.seek(offset)
+            while (line := file.readline(LONGEST_LINE)).endswith(b"\n"):
+                offset += len(line)
+                self._read[writer] = (segment, offset)
+                yield Line(path.name, segment, line[:-1])
+            self._read[writer] = (segment, offset)

@@ -2,7 +2,8 @@
 
 What a crash can leave, and nothing else: a last line without its end. It is not repaired away: its bytes stay, followed
 by `TORN_END` and a record that gives their length and digest. The head file says up to where records were acknowledged;
-a log that ends before is not gone on with, so that no acknowledged record passes as torn.
+a log that ends before is not gone on with, so that no acknowledged record passes as torn. While it is open, the files
+are just as long as what was written here: where they are not, somebody else writes, and nothing is added any more.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 from aioc_opa.audit.log_folder import head_in, head_text, read_tail, segment_path
 from aioc_opa.audit.new_files import sync_folder
+from aioc_opa.audit.regular_files import NotARegularFileError, descriptor_of
 from aioc_opa.audit.sink import Resumed, SinkError
-from aioc_opa.core.audit.chain import TORN_END
+from aioc_opa.core.audit.chain import TORN_END, foreign_record_text
 from aioc_opa.errors import AuditLogError, ConfigurationError
 from aioc_opa.storage import forks
 from aioc_opa.storage.local_filesystem import refused_file_system
@@ -69,7 +71,7 @@ class JsonLinesSink:
                 self._write(self._opened(tail.segment), b"\n")
         except OSError as error:
             raise SinkError(f"the log cannot be opened: {type(error).__name__}") from None
-        return Resumed(tail.head, tail.torn)
+        return Resumed(tail.head, tail.torn, tail.checkpoints)
 
     def segment_after(self, head: Head | None) -> int:
         """See `AuditSink`."""
@@ -88,6 +90,8 @@ class JsonLinesSink:
                 self._torn, start = False, b""
             last = records[-1].head
             os.pwrite(self._lock, head_text(last.sequence, last.hash), 0)
+        except NotARegularFileError as error:
+            raise AuditLogError(f"audit log of {self._writer!r}: {error}") from None
         except OSError as error:
             raise SinkError(f"the log cannot be written: {type(error).__name__}") from None
 
@@ -117,14 +121,21 @@ class JsonLinesSink:
         if self._folder.stat().st_mode & _OF_OTHERS:
             raise AuditLogError(f"{self._folder}: others may write here: chmod go-w {self._folder}")
         path = self._folder / f"{writer}.head"
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            lock = descriptor_of(path, os.O_RDWR | os.O_CREAT)
+        except NotARegularFileError as error:
+            raise AuditLogError(f"audit log of {writer!r}: {error}") from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(lock).st_ino != path.stat().st_ino:
                 raise AuditLogError(f"audit log of {writer!r}: its head file was replaced meanwhile")
         except BlockingIOError:
             os.close(lock)
-            raise AuditLogError(f"audit log of {writer!r}: another process writes it; give each one a name") from None
+            raise AuditLogError(
+                f"audit log of {writer!r}: another process, or another trail of this one, has it open in "
+                f"{self._folder} and writes it. Give each process a writer's name of its own (a service `api-1`, a "
+                "person at a desk `desk-1`), or end the other one first"
+            ) from None
         except BaseException:
             os.close(lock)
             raise
@@ -151,12 +162,23 @@ class JsonLinesSink:
             self._close_file()
             path = segment_path(self._folder, self._writer, segment)
             new = not path.exists()
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            self._file = os.open(path, flags, 0o600)
-            self._segment, self._size = segment, os.fstat(self._file).st_size
+            size = self._size if segment == self._segment else 0
+            self._file = descriptor_of(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+            self._segment, self._size = segment, size
             if new:
                 sync_folder(self._folder)
+        self._require_untouched(self._file)
         return self._file
+
+    def _require_untouched(self, file: int) -> None:
+        """Refuse a file that is not the one, or not as long, as it was left here."""
+        try:
+            there = segment_path(self._folder, self._writer, self._segment).lstat()
+        except FileNotFoundError:
+            there = None
+        now = os.fstat(file)
+        if now.st_size != self._size or there is None or (there.st_dev, there.st_ino) != (now.st_dev, now.st_ino):
+            raise AuditLogError(foreign_record_text(self._writer))
 
     def _write(self, file: int, content: bytes) -> None:
         view = memoryview(content)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import secrets
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Self
 
 from pydantic import Field
@@ -17,11 +18,11 @@ from aioc_opa.audit.new_files import write_new_file
 from aioc_opa.core.approvals.ed25519_points import PUBLIC_KEY_BYTES, public_key_problem
 from aioc_opa.errors import ConfigurationError, InputFileError
 from aioc_opa.models.approval_vote_statement import KeyId
-from aioc_opa.models.audit_record import PublicKey
+from aioc_opa.models.audit_record import PublicKey, WriterName
 from aioc_opa.models.wire import WireModel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from aioc_opa.core.json_value import JsonObject
 
@@ -82,17 +83,22 @@ class AuditKey:
         """
         write_new_file(Path(path), _document({"auditKey": to_base64(self._seed)}), mode=_PRIVATE_MODE)
 
-    def save_public(self, path: str | Path) -> None:
+    def save_public(self, path: str | Path, *, writers: Sequence[str] = ()) -> None:
         """Write the public half to a new file, as `read_public_keys` takes it.
 
         Raises:
             InputFileError: there is a file already, or it cannot be written.
         """
-        write_new_file(Path(path), _document({"keys": [self.public_entry()]}), mode=_PUBLIC_MODE)
+        write_new_file(Path(path), _document({"keys": [self.public_entry(writers=writers)]}), mode=_PUBLIC_MODE)
 
-    def public_entry(self) -> JsonObject:
-        """The public half, as an entry of a file of public keys."""
-        return {"keyId": self.key_id, "publicKey": to_base64(self.public_key)}
+    def public_entry(self, *, writers: Sequence[str] = ()) -> JsonObject:
+        """The public half, as an entry of a file of public keys.
+
+        Args:
+            writers: names of the writers whose checkpoints the key may sign; none names any writer.
+        """
+        entry: JsonObject = {"keyId": self.key_id, "publicKey": to_base64(self.public_key)}
+        return {**entry, "writers": list(writers)} if writers else entry
 
     def sign(self, message: bytes) -> str:
         """The Ed25519 signature of `message`, base64."""
@@ -111,22 +117,47 @@ def key_id_of(public_key: bytes) -> str:
     return f"audit-{hashlib.sha256(public_key).hexdigest()[:16]}"
 
 
-def read_public_keys(path: str | Path) -> dict[str, bytes]:
-    """The public keys in a file ``{"keys": [{"keyId", "publicKey"}, …]}``, by id.
+class PublicKeys(dict[str, bytes]):
+    """Public keys that a reader believes, by id.
+
+    Args:
+        keys: 32 bytes by id.
+        writers: by the id of a key, the writers whose checkpoints it may sign; one that is not in it may sign for any.
+    """
+
+    def __init__(
+        self, keys: Mapping[str, bytes], writers: Mapping[str, Collection[str]] = MappingProxyType({})
+    ) -> None:
+        super().__init__(keys)
+        self._writers: Final = {key_id: frozenset(names) for key_id, names in writers.items()}
+
+    def may_sign(self, key_id: str, writer: str) -> bool:
+        """Whether a key is for the checkpoints of a writer. An anchor names many writers, and may be any key's."""
+        names = self._writers.get(key_id)
+        return names is None or writer in names
+
+
+def read_public_keys(path: str | Path) -> PublicKeys:
+    """The public keys in a file ``{"keys": [{"keyId", "publicKey", "writers"?}, …]}``, by id.
 
     Raises:
-        InputFileError: it cannot be read, or a key is none, or its id is not that of the key.
+        InputFileError: it cannot be read, or a key is none, or its id is not that of the key, or it is there twice.
     """
     found: dict[str, bytes] = {}
+    writers: dict[str, tuple[str, ...]] = {}
     for index, entry in enumerate(read_document(path, _PublicKeys).keys):
         key = base64.b64decode(entry.public_key)
         problem = public_key_problem(key) if len(key) == PUBLIC_KEY_BYTES else "it has another length"
         if problem is None and entry.key_id != key_id_of(key):
             problem = "keyId is not that of the key"
+        if problem is None and entry.key_id in found:
+            problem = "this key is in the file already; one entry names all its writers"
         if problem is not None:
             raise InputFileError(f"{path}: $.keys[{index}]: {problem}")
         found[entry.key_id] = key
-    return found
+        if entry.writers:
+            writers[entry.key_id] = entry.writers
+    return PublicKeys(found, writers)
 
 
 def public_keys_of(*keys: AuditKey) -> Mapping[str, bytes]:
@@ -145,6 +176,7 @@ class _KeyDocument(WireModel):
 class _PublicEntry(WireModel):
     key_id: KeyId
     public_key: PublicKey
+    writers: tuple[WriterName, ...] = Field(default=(), min_length=1, max_length=1024, strict=False)
 
 
 class _PublicKeys(WireModel):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from aioc_opa.audit.sink import Torn
+from aioc_opa.audit.regular_files import NotARegularFileError, open_regular
+from aioc_opa.audit.sink import MAX_CHECKPOINTS, Torn
 from aioc_opa.core.audit.chain import MAX_RECORD_BYTES, TORN_END, Head, NotARecordError, head_of, record_of
 from aioc_opa.errors import AuditLogError
-from aioc_opa.models.audit_record import TornRepaired
+from aioc_opa.models.audit_record import Checkpoint, TornRepaired
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +23,7 @@ SEGMENT_FILE: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9_-]{0,63})\.([0-9]{8})\
 HEAD_FILE: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9_-]{0,63})\.head")
 _HEAD: Final = re.compile(rb"([0-9]{20}) ([0-9a-f]{64})\n")
 _TAIL_BYTES: Final = 4 * MAX_RECORD_BYTES
+_CHECKPOINT: Final = b'"type":"checkpoint"'
 
 
 def segment_path(folder: Path, writer: str, segment: int) -> Path:
@@ -67,6 +70,7 @@ class LogTail:
         size: of the last file, bytes.
         torn: what follows the last whole record.
         unended: whether the last record lacks its line's end.
+        checkpoints: the latest first, `MAX_CHECKPOINTS` at most, of the last two files.
     """
 
     head: Head | None
@@ -74,6 +78,7 @@ class LogTail:
     size: int
     torn: Torn | None = None
     unended: bool = False
+    checkpoints: tuple[AuditRecord, ...] = ()
 
 
 def read_tail(folder: Path, writer: str) -> LogTail:
@@ -86,6 +91,13 @@ def read_tail(folder: Path, writer: str) -> LogTail:
     segments = segments_of(folder, writer)
     if not segments:
         return LogTail(None, 1, 0)
+    try:
+        return replace(_tail(folder, writer, segments), checkpoints=_checkpoints(folder, writer, segments))
+    except NotARegularFileError as error:
+        raise AuditLogError(f"audit log of {writer!r}: {error}") from None
+
+
+def _tail(folder: Path, writer: str, segments: list[int]) -> LogTail:
     last = segments[-1]
     content, size = _end_of(segment_path(folder, writer, last))
     whole, end, piece = content.rpartition(b"\n")
@@ -122,10 +134,29 @@ def repairs(record: AuditRecord, torn: bytes | None) -> bool:
 
 
 def _end_of(path: Path) -> tuple[bytes, int]:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - _TAIL_BYTES))
         return file.read(), size
+
+
+def _checkpoints(folder: Path, writer: str, segments: list[int]) -> tuple[AuditRecord, ...]:
+    """Of the last two files: one that is finished ends with a checkpoint, unless its writer was killed."""
+    lines: deque[bytes] = deque(maxlen=MAX_CHECKPOINTS)
+    for segment in segments[-2:]:
+        with open_regular(segment_path(folder, writer, segment)) as file:
+            while line := file.readline(_TAIL_BYTES):
+                if _CHECKPOINT in line:
+                    lines.append(line)
+    records = []
+    for line in reversed(lines):
+        try:
+            record = record_of(split_line(line.removesuffix(b"\n"))[1])
+        except NotARecordError:
+            continue
+        if type(record.content) is Checkpoint:
+            records.append(record)
+    return tuple(records)
 
 
 def _record_in(line: bytes, writer: str) -> AuditRecord:

@@ -213,7 +213,7 @@ class Pump:
                 item.done.set_result(None)
 
     def _failed(self, error: BaseException, items: list[Item]) -> None:
-        _log.critical("audit: %d events are not known to be durable: %s", len(items), type(error).__name__)
+        _log.critical("audit: %d events are not known to be durable: %s", len(items), _words(error))
         with self._changed:
             self._failures += 1
             unasked = sum(item.done is None for item in items)
@@ -227,7 +227,7 @@ class Pump:
         try:
             self._writer.checkpoint()
         except BaseException as error:  # noqa: BLE001 - as above
-            _log.critical("audit: a checkpoint is not known to be durable: %s", type(error).__name__)
+            _log.critical("audit: a checkpoint is not known to be durable: %s", _words(error))
             failed = True
         with self._changed:
             self._failures += failed
@@ -237,6 +237,11 @@ class Pump:
 
 def _content(event: AuditEvent) -> JsonObject:
     return {"type": "event", "event": event.model_dump(by_alias=True, exclude_defaults=True)}
+
+
+def _words(error: BaseException) -> str:
+    """The text of an error that somebody has to do something about. Any other one's text may hold values."""
+    return str(error) if isinstance(error, AuditLogError) else type(error).__name__
 
 
 def _fail(item: Item) -> None:

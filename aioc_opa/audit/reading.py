@@ -71,6 +71,16 @@ class Selection:
         return all(not wanted or value in wanted for wanted, value in asked)
 
 
+def record_in(line: Line) -> AuditRecord | None:
+    """The record that a line is, if it is one and stands as a write leaves it."""
+    if line.end in {"broken", "no_file"}:
+        return None
+    try:
+        return record_of(split_line(line.content)[1])
+    except NotARecordError:
+        return None
+
+
 class LogReader:
     """Reads the records of a source.
 
@@ -95,10 +105,9 @@ class LogReader:
 
     def record_in(self, line: Line) -> AuditRecord | None:
         """The record in a line, if it is wanted. A last line without its end may still be being written."""
-        try:
-            record = record_of(split_line(line.content)[1])
-        except NotARecordError:
-            self.passed_over += line.ended
+        record = record_in(line)
+        if record is None:
+            self.passed_over += line.end != "open"
             return None
         return record if self._selection.takes(record) else None
 

@@ -162,7 +162,8 @@ def _ranges(report: VerificationReport) -> Table:
         columns=("writer", "anchored", "signed", "unprotected", "found", "keys that signed"),
         rows=tuple(rows),
         note="Anchored: known outside. Signed: whoever has the writer's key could write them anew, or cut them off. "
-        "Unprotected: whoever can write the log could." + (f" {number_text(more)} more writers." if more else ""),
+        "Unprotected: whoever can write the log could, or a writer that went on after a crash does not vouch for them."
+        + (f" {number_text(more)} more writers." if more else ""),
     )
 
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from aioc_opa.audit.log_folder import split_line
+from aioc_opa.audit.reading import record_in
 from aioc_opa.audit.verifier import verify
-from aioc_opa.core.audit.chain import NotARecordError, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -68,13 +67,11 @@ class _Counted:
             yield line
 
     def _count(self, line: Line, writer: str) -> None:
-        try:
-            record = record_of(split_line(line.content)[1])
-        except NotARecordError:
+        record = record_in(line)
+        if record is None:
             # A last line without its end may still be being written.
-            self.passed_over += line.ended
-            return
-        if record.writer == writer:
+            self.passed_over += line.end != "open"
+        elif record.writer == writer:
             self._figures.take(record)
         else:
             self.passed_over += 1

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aioc_opa.core.audit.chain import Head, Sealed
+    from aioc_opa.models.audit_record import AuditRecord
+
+MAX_CHECKPOINTS: Final = 64
+"""How many a sink gives when it resumes. Where none of them is the writer's, it vouches for nothing that it found."""
 
 
 class SinkError(Exception):
@@ -35,10 +39,12 @@ class Resumed:
     Attributes:
         head: its last whole record; None when there is none.
         torn: what follows it; the next record must say so.
+        checkpoints: records that are checkpoints, the latest first, as far back as was looked. Not verified.
     """
 
     head: Head | None
     torn: Torn | None = None
+    checkpoints: tuple[AuditRecord, ...] = ()
 
 
 class AuditSink(Protocol):
@@ -61,6 +67,7 @@ class AuditSink(Protocol):
         """Write records that follow the head, in their order. They are durable on return.
 
         Raises:
+            AuditLogError: what is there is not what this sink has written: nothing was, and nothing must be any more.
             SinkError: they are not known to be.
         """
         ...

@@ -5,20 +5,28 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from aioc_opa.audit.log_folder import HEAD_FILE, SEGMENT_FILE, head_in, segment_path, segments_of
+from aioc_opa.audit.regular_files import NotARegularFileError, open_regular
+from aioc_opa.audit.sql_tables import COMPONENT, MIGRATIONS
 from aioc_opa.core.audit.chain import MAX_RECORD_BYTES
 from aioc_opa.errors import ApprovalStoreError, InputFileError
 from aioc_opa.storage.database import Database
+from aioc_opa.storage.migrations import refuse_newer, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy import RowMapping
 
-_LONGEST_LINE: Final = 8 * MAX_RECORD_BYTES
+LineEnd = Literal["ended", "open", "broken", "no_file"]
+
+LONGEST_LINE: Final = 8 * MAX_RECORD_BYTES
+"""Bytes: a torn write, which is at most half of it, and the record that repairs it."""
+
 _PAGE: Final = 1000
+_HEAD_BYTES: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +37,9 @@ class Line:
         place: of the line, for people.
         segment: number of its file.
         content: without its end.
-        ended: whether it has its end.
+        end: ``ended``; or ``open``: the last line of the last file has no end, so that its write may have been cut off,
+            or go on now; or ``broken``: a line that no write leaves so, in another place or too long, and nothing after
+            it in its file was read; or ``no_file``: what stands there is no regular file, and was not read.
         sequence: under which a database keeps it; None in a file.
         hash: likewise.
     """
@@ -37,7 +47,7 @@ class Line:
     place: str
     segment: int
     content: bytes
-    ended: bool = True
+    end: LineEnd = "ended"
     sequence: int | None = None
     hash: str | None = None
 
@@ -113,14 +123,10 @@ class FolderSource:
         del after
         path = self.folder
         try:
-            for segment in segments_of(self.folder, writer):
+            segments = segments_of(self.folder, writer)
+            for segment in segments:
                 path = segment_path(self.folder, writer, segment)
-                with path.open("rb") as file:
-                    number = 0
-                    while line := file.readline(_LONGEST_LINE):
-                        number += 1
-                        ended = line.endswith(b"\n")
-                        yield Line(f"{path.name}:{number}", segment, line.removesuffix(b"\n"), ended)
+                yield from _lines_of(path, segment, last=segment == segments[-1])
         except OSError as error:
             raise _unreadable(path, error) from None
 
@@ -128,9 +134,35 @@ class FolderSource:
         """See `LogSource`."""
         path = self.folder / f"{writer}.head"
         try:
-            return head_in(path.read_bytes()) if path.exists() else None
+            with open_regular(path) as file:
+                return head_in(file.read(_HEAD_BYTES))
+        except FileNotFoundError:
+            return None
+        except NotARegularFileError as error:
+            raise ValueError(str(error)) from None
         except OSError as error:
             raise _unreadable(path, error) from None
+
+
+def _lines_of(path: Path, segment: int, *, last: bool) -> Iterator[Line]:
+    try:
+        file = open_regular(path)
+    except NotARegularFileError:
+        yield Line(path.name, segment, b"", "no_file")
+        return
+    with file:
+        number = 0
+        while line := file.readline(LONGEST_LINE):
+            number += 1
+            place = f"{path.name}:{number}"
+            if line.endswith(b"\n"):
+                yield Line(place, segment, line[:-1])
+            elif last and len(line) < LONGEST_LINE:
+                yield Line(place, segment, line, "open")
+                return
+            else:
+                yield Line(place, segment, line, "broken")
+                return
 
 
 class DatabaseSource:
@@ -168,9 +200,24 @@ class DatabaseSource:
 
     def _database(self) -> Database:
         try:
-            return Database.open(self._target)
+            database = Database.open(self._target)
         except ApprovalStoreError as error:
             raise InputFileError(f"the audit log cannot be read: {error}") from None
+        try:
+            with database.begin(read_only=True) as connection:
+                there = version_of(connection, COMPONENT)
+            refuse_newer(there, COMPONENT, MIGRATIONS)
+            if not there:
+                raise InputFileError(
+                    "there is no audit log in this database: no writer has opened it yet, or it is not theirs"
+                )
+        except ApprovalStoreError as error:
+            database.close()
+            raise InputFileError(f"the audit log cannot be read: {error}") from None
+        except BaseException:
+            database.close()
+            raise
+        return database
 
 
 def _rows(database: Database, query: str, given: dict[str, object]) -> list[RowMapping]:

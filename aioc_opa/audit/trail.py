@@ -11,7 +11,6 @@ import asyncio
 import atexit
 import logging
 import os
-import re
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from types import MappingProxyType
@@ -22,6 +21,7 @@ from aioc_opa.audit.pump import AuditCounts, Item, Pump
 from aioc_opa.audit.sink import SinkError
 from aioc_opa.core.audit.proposal_ref import MIN_KEY_BYTES, proposal_ref
 from aioc_opa.errors import AuditUnavailableError, ConfigurationError
+from aioc_opa.models.audit_record import WRITER_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from aioc_opa.models.audit_event import AuditEvent
 
 _log: Final = logging.getLogger("aioc_opa.audit")
-_WRITER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _LINGER_SECONDS: Final = 0.05
 _MODES: Final = frozenset({"required", "best_effort"})
 
@@ -69,7 +68,7 @@ class AuditTrail:
         checkpoint_records: int = 1000,
         checkpoint_seconds: float = 60.0,
     ) -> None:
-        if type(writer) is not str or _WRITER.fullmatch(writer) is None:
+        if type(writer) is not str or WRITER_NAME.fullmatch(writer) is None:
             raise ConfigurationError("a writer's name is 1 to 64 ASCII letters, digits, '_' and '-'")
         if mode not in _MODES:
             raise ConfigurationError("mode is 'required' or 'best_effort'")

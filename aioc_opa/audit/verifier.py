@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aioc_opa.audit.findings import Finding, VerificationReport, WriterReport
+from aioc_opa.audit.keys import PublicKeys
 from aioc_opa.audit.walk import Walk
 
 if TYPE_CHECKING:
@@ -21,14 +22,16 @@ def verify(
     *,
     anchors: Sequence[Anchor] = (),
     expected_writers: Collection[str] = (),
+    anchors_not_before: str | None = None,
 ) -> VerificationReport:
     """Verify every log of a source.
 
     Args:
         source: the logs.
-        keys: public keys that are believed, by id.
+        keys: public keys that are believed, by id; `PublicKeys` also say for whom.
         anchors: that `aioc_opa.audit.anchoring` has read, and so believes.
         expected_writers: names that must have a log here.
+        anchors_not_before: the latest anchor must have been taken then or later, RFC 3339 in UTC with milliseconds.
 
     Raises:
         InputFileError: the source cannot be read.
@@ -37,12 +40,13 @@ def verify(
     anchored = {head.writer for anchor in anchors for head in anchor.heads}
     found = source.writers()
     names = sorted({*found, *expected_writers, *anchored})
-    reports = [_verified(source, writer, keys, anchors, there=writer in found) for writer in names]
-    return VerificationReport(tuple(reports), len(anchors))
+    believed = keys if isinstance(keys, PublicKeys) else PublicKeys(keys)
+    reports = [_verified(source, writer, believed, anchors, there=writer in found) for writer in names]
+    return VerificationReport(tuple(reports), tuple(anchors), anchors_not_before)
 
 
 def _verified(
-    source: LogSource, writer: str, keys: Mapping[str, bytes], anchors: Sequence[Anchor], *, there: bool
+    source: LogSource, writer: str, keys: PublicKeys, anchors: Sequence[Anchor], *, there: bool
 ) -> WriterReport:
     heads = [head for anchor in anchors for head in anchor.heads if head.writer == writer]
     known: dict[int, set[str]] = {}
@@ -59,7 +63,7 @@ def _verified(
     for line in source.lines(writer) if there else ():
         walk.take(line)
     report = walk.finish()
-    more = [Finding("head_unreadable", writer)] if unreadable else []
+    more = [Finding("head_unreadable", writer, place=f"{writer}.head")] if unreadable else []
     if not there and not report.findings:
         more.append(Finding("missing_writer", writer))
     return replace(report, findings=(*report.findings, *more))

@@ -4,39 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aioc_opa.approvals.ed25519 import verifies
-from aioc_opa.audit.findings import Finding, Range, WriterReport
+from aioc_opa.audit.findings import Finding, WriterReport
 from aioc_opa.audit.log_folder import repairs, split_line
+from aioc_opa.audit.reading import record_in
+from aioc_opa.audit.runs import Run
+from aioc_opa.audit.signatures import Signatures
 from aioc_opa.core.audit.anchors import AnchoredHead
-from aioc_opa.core.audit.chain import GENESIS, Head, NotARecordError, checkpoint_statement, head_of, record_of
-from aioc_opa.models.audit_record import Checkpoint, EventsDropped, TornRepaired, WriterStarted
+from aioc_opa.core.audit.chain import GENESIS, Head, head_of
+from aioc_opa.models.audit_record import Checkpoint, EventsDropped, Resumed, TornRepaired, WriterStarted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
+    from aioc_opa.audit.keys import PublicKeys
     from aioc_opa.audit.sources import Line
     from aioc_opa.models.audit_record import AuditRecord
-
-
-class _Run:
-    """Records that follow one another without a break."""
-
-    def __init__(self, first: int) -> None:
-        self.first: Final = first
-        self.last = first
-        self.signed = first - 1
-        self.anchored = first - 1
-
-    def ranges(self) -> list[Range]:
-        anchored = self.anchored
-        signed = max(self.signed, anchored)
-        parts = (
-            Range(self.first, anchored, "anchored"),
-            Range(anchored + 1, signed, "signed"),
-            Range(signed + 1, self.last, "unprotected"),
-        )
-        return [part for part in parts if part.first <= part.last]
 
 
 class Walk:
@@ -44,7 +27,7 @@ class Walk:
 
     Args:
         writer: whose log it must be.
-        keys: public keys that are believed, by id.
+        keys: whom to believe, and for whom.
         known: hashes that are known from outside, by sequence number: of anchors.
         acknowledged: the record that the head file names.
         log_ids: ids of the logs that anchors know for this writer.
@@ -54,42 +37,40 @@ class Walk:
         self,
         writer: str,
         *,
-        keys: Mapping[str, bytes],
+        keys: PublicKeys,
         known: Mapping[int, AbstractSet[str]],
         acknowledged: tuple[int, str] | None,
         log_ids: AbstractSet[str],
     ) -> None:
         self._writer: Final = writer
-        self._keys: Final = keys
+        self._signatures: Final = Signatures(writer, keys)
         self._known: Final = known
         self._acknowledged: Final = acknowledged
         self._log_ids: Final = log_ids
         self._head: Head | None = None
-        self._runs: list[_Run] = []
+        self._runs: list[Run] = []
         self._spoilt = 0
         self._findings: list[Finding] = []
-        self._records = self._dropped = self._repaired = self._torn_bytes = 0
+        self._records = self._dropped = self._repaired = self._repaired_bytes = self._torn_bytes = 0
+        self._before_opening = 0
         self._first_at: str | None = None
         self._last_at: str | None = None
-        self._used_keys: dict[str, None] = {}
         self._checkpoint: AnchoredHead | None = None
 
     def take(self, line: Line) -> None:
         """Take the next line."""
-        torn, text = split_line(line.content)
-        try:
-            record = record_of(text)
-        except NotARecordError:
-            if line.ended:
-                self._spoilt += 1
-                self._find("not_a_record", self._next(), line)
-            else:
+        record = record_in(line)
+        if record is None:
+            if line.end == "open":
                 self._torn_bytes += len(line.content)
+            else:
+                self._spoilt += 1
+                self._find("not_a_file" if line.end == "no_file" else "not_a_record", self._next(), line)
             return
         if record.writer != self._writer:
             self._find("foreign_record", record.sequence, line)
             return
-        if not repairs(record, torn):
+        if not repairs(record, split_line(line.content)[0]):
             self._find("torn_mismatch", record.sequence, line)
         if line.sequence is not None and (line.sequence, line.hash) != (record.sequence, record.hash):
             self._find("row_mismatch", record.sequence, line)
@@ -118,8 +99,9 @@ class Walk:
             findings=tuple(self._findings),
             dropped=self._dropped,
             repaired=self._repaired,
+            repaired_bytes=self._repaired_bytes,
             torn_bytes=self._torn_bytes,
-            keys=tuple(self._used_keys),
+            keys=tuple(self._signatures.used),
             checkpoint=self._checkpoint,
         )
 
@@ -148,7 +130,7 @@ class Walk:
         if head is None and record.sequence == 1 and type(record.content) not in (WriterStarted, TornRepaired):
             self._find("missing_start", 1, line)
         if not self._runs or not follows:
-            self._runs.append(_Run(record.sequence))
+            self._runs.append(Run(record.sequence))
         self._runs[-1].last = record.sequence
         self._head = head_of(record)
 
@@ -158,15 +140,24 @@ class Walk:
         self._first_at = self._first_at or record.at
         self._last_at = record.at
         content = record.content
+        in_place = self._head is not None and self._head.hash == record.hash
         if type(content) is EventsDropped:
             self._dropped += content.count
         elif type(content) is TornRepaired:
             self._repaired += 1
-        elif type(content) is WriterStarted and content.key_id not in self._keys:
-            self._find("unknown_key", record.sequence, line)
+            self._repaired_bytes += content.length
+        elif type(content) is Resumed and in_place:
+            self._runs[-1].not_vouched_for(content.first, min(content.last, record.sequence - 1))
+        elif type(content) is WriterStarted:
+            problem = self._signatures.announced(content)
+            if problem is not None:
+                self._find(problem, record.sequence, line)
+            if in_place:  # whether it says so or not: a process that starts has seen nothing of what was there written
+                self._runs[-1].not_vouched_for(1, self._before_opening)
         elif type(content) is Checkpoint:
-            self._check(record, content, line)
-        in_place = self._head is not None and self._head.hash == record.hash
+            self._check(record, content, line, in_place=in_place)
+        if in_place and type(content) not in {TornRepaired, Resumed}:
+            self._before_opening = record.sequence
         known = self._known.get(record.sequence)
         if known is not None and in_place:
             if known == {record.hash}:
@@ -177,25 +168,11 @@ class Walk:
         if noted is not None and in_place and noted[0] == record.sequence and noted[1] != record.hash:
             self._find("head_mismatch", record.sequence, line)
 
-    def _check(self, record: AuditRecord, content: Checkpoint, line: Line) -> None:
-        key = self._keys.get(content.key_id)
-        if key is None:
-            self._find("unknown_key", record.sequence, line)
-            return
-        statement = checkpoint_statement(
-            writer=record.writer,
-            log_id=record.log_id,
-            segment=record.segment,
-            sequence=record.sequence,
-            at=record.at,
-            prev_hash=record.prev_hash,
-            key_id=content.key_id,
-        )
-        if not verifies(key, statement, content.signature):
-            self._find("bad_signature", record.sequence, line)
-            return
-        self._used_keys[content.key_id] = None
-        if self._runs and self._runs[-1].last == record.sequence:
+    def _check(self, record: AuditRecord, content: Checkpoint, line: Line, *, in_place: bool) -> None:
+        problem = self._signatures.problem(record, content)
+        if problem is not None:
+            self._find(problem, record.sequence, line)
+        elif in_place:
             self._runs[-1].signed = record.sequence
             self._checkpoint = AnchoredHead(record.writer, record.log_id, record.sequence, record.hash)
 

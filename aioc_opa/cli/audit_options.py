@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -56,6 +57,32 @@ AnchorNameOption = Annotated[
     str, typer.Option("--anchor-name", metavar="NAME", help="Name of the key in the anchor's note.")
 ]
 
+AnchorAgeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--anchor-not-older-than",
+        metavar="AGE",
+        help="The latest anchor must be of then or later: an age such as 36h, 7d, 90m, or a time (RFC 3339).",
+    ),
+]
+_AGE: Final = re.compile(r"([1-9][0-9]{0,5})([mhd])")
+_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+def moment_of_age(option: str, text: str | None) -> str | None:
+    """The time that an age or a time names, as anchors have it: in UTC with milliseconds.
+
+    Raises:
+        typer.BadParameter: it is neither.
+    """
+    match = None if text is None else _AGE.fullmatch(text)
+    if match is None:
+        return _instant(option, text, "an age such as 36h or 7d, or ")
+    try:
+        return _written(datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])}))
+    except OverflowError:
+        raise typer.BadParameter(f"{option}: there was no time so long ago") from None
+
 
 def selection(
     *,
@@ -89,11 +116,15 @@ def selection(
     )
 
 
-def _instant(option: str, text: str | None) -> str | None:
+def _instant(option: str, text: str | None, also: str = "") -> str | None:
     """The time as records have it, in UTC with milliseconds, so that texts compare as times."""
     if text is None:
         return None
     moment = parse_rfc3339(text)
     if moment is None:
-        raise typer.BadParameter(f"{option}: give a time such as 2026-07-15T09:00:00Z")
+        raise typer.BadParameter(f"{option}: give {also}a time such as 2026-07-15T09:00:00Z")
+    return _written(moment)
+
+
+def _written(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from aioc_opa.cli import logs
-from aioc_opa.cli.audit_options import DEFAULT_NAME, AnchorNameOption, KeysOption, LogArgument
+from aioc_opa.cli.audit_options import (
+    DEFAULT_NAME,
+    AnchorAgeOption,
+    AnchorNameOption,
+    KeysOption,
+    LogArgument,
+    moment_of_age,
+)
 from aioc_opa.cli.authorize import JsonOption
 from aioc_opa.cli.exit_status import ExitStatus
 from aioc_opa.cli.terminal import json_line, say, shown
@@ -25,18 +32,26 @@ it says what protects it:
 \b
 anchored     an anchor outside knows it: nobody who can write the log can change it unnoticed
 signed       only whoever has the writer's key could write it anew, or cut it off
-unprotected  written since the last checkpoint: whoever can write the log could
+unprotected  written since the last checkpoint: whoever can write the log could; or, for good, found by a writer that
+             went on after a crash: it has not seen it written, and does not vouch for it
+
+An anchor that was taken long ago proves nothing of what came later. Each one is shown with its time and what it covers;
+--anchor-not-older-than says how old the latest may be.
 
 \b
-Exit status: 0 nothing found; 1 something found; 2 wrong usage; 3 the log, a key or an anchor cannot be read, or the
-anchor is not signed by a key that is believed.
+Exit status: 0 nothing found; 1 something found, or the anchors are older than asked for; 2 wrong usage; 3 the log, a
+key or an anchor cannot be read, or the anchor is not signed by a key that is believed.
 
 \b
 Examples:
   aioc-opa audit verify audit/ --keys writer.pub.json
   aioc-opa audit verify audit/ --keys writer.pub.json --expect-writer api-1
-  aioc-opa audit verify audit.db --keys writer.pub.json --anchor latest.note --anchor-keys auditor.pub.json --json
+  aioc-opa audit verify audit.db --keys writer.pub.json --anchor latest.note --anchor-keys auditor.pub.json \\
+    --anchor-not-older-than 36h --json
 """
+
+
+_UNVOUCHED: Final = ", not vouched for: the writer found them when it went on, whoever left them there"
 
 
 def verify(
@@ -54,6 +69,7 @@ def verify(
     expect_writer: Annotated[
         list[str] | None, typer.Option("--expect-writer", metavar="NAME", help="Must have a log here; several times.")
     ] = None,
+    anchor_not_older_than: AnchorAgeOption = None,
     json: JsonOption = False,
 ) -> None:
     """The command; see `HELP`."""
@@ -66,9 +82,18 @@ def verify(
     believed = read_public_keys(keys)
     if anchor and anchor_keys is None:
         raise typer.BadParameter("--anchor needs --anchor-keys: an anchor of the writer's own key proves nothing more")
+    not_before = moment_of_age("--anchor-not-older-than", anchor_not_older_than)
+    if not_before is not None and not anchor:
+        raise typer.BadParameter("--anchor-not-older-than needs --anchor")
     of_anchors = {} if anchor_keys is None else read_public_keys(anchor_keys)
     anchors = [read_anchor(path, of_anchors, key_name=anchor_name) for path in anchor or ()]
-    report = verifier.verify(open_source(log), believed, anchors=anchors, expected_writers=expect_writer or ())
+    report = verifier.verify(
+        open_source(log),
+        believed,
+        anchors=anchors,
+        expected_writers=expect_writer or (),
+        anchors_not_before=not_before,
+    )
     if json:
         say(json_line(report_document(report)))
     else:
@@ -79,7 +104,16 @@ def verify(
 
 def report_document(report: VerificationReport) -> dict[str, object]:
     """The report as a JSON document."""
-    return {"sound": report.sound, "anchors": report.anchors, "writers": [_document(one) for one in report.writers]}
+    return {
+        "sound": report.sound,
+        "anchors": report.anchors,
+        "anchorsTooOld": report.too_old,
+        "compared": [
+            {"at": each.at, "covers": [{"writer": head.writer, "sequence": head.sequence} for head in each.heads]}
+            for each in report.compared
+        ],
+        "writers": [_document(one) for one in report.writers],
+    }
 
 
 def _document(one: WriterReport) -> dict[str, object]:
@@ -89,7 +123,10 @@ def _document(one: WriterReport) -> dict[str, object]:
         "records": one.records,
         "firstAt": one.first_at,
         "lastAt": one.last_at,
-        "ranges": [{"first": part.first, "last": part.last, "protection": part.protection} for part in one.ranges],
+        "ranges": [
+            {"first": part.first, "last": part.last, "protection": part.protection, "vouched": part.vouched}
+            for part in one.ranges
+        ],
         "findings": [
             {
                 "code": finding.code,
@@ -102,6 +139,7 @@ def _document(one: WriterReport) -> dict[str, object]:
         ],
         "eventsDropped": one.dropped,
         "tornRepaired": one.repaired,
+        "tornRepairedBytes": one.repaired_bytes,
         "tornBytes": one.torn_bytes,
         "keys": list(one.keys),
     }
@@ -120,18 +158,23 @@ def _show(report: VerificationReport) -> None:
         times = "" if one.first_at is None else f", {one.first_at} to {one.last_at}"
         say(f"{shown(one.writer)}: {one.records} records{times}")
         for part in one.ranges:
-            say(f"  {part.first}-{part.last} {part.protection}")
+            say(f"  {part.first}-{part.last} {part.protection}{'' if part.vouched else _UNVOUCHED}")
         if one.keys:
             say(f"  signed by {', '.join(map(shown, one.keys))}")
         if one.dropped:
             say(f"  the log says that up to {one.dropped} events are not in it")
         if one.repaired:
-            say(f"  {one.repaired} writes were cut off, and repaired")
+            say(f"  {one.repaired} writes were cut off ({one.repaired_bytes} bytes), and repaired")
         if one.torn_bytes:
             say(f"  {one.torn_bytes} bytes after the last record: a write that was cut off and is not repaired yet")
         for finding in one.findings:
             say(f"  FOUND {finding.code}{_where(finding)}: {_meaning(finding)}")
-    count = len(report.findings)
+    for each in report.compared:
+        covers = ", ".join(f"{shown(head.writer)} up to {head.sequence}" for head in each.heads)
+        say(f"anchor of {each.at}: {covers}")
+    if report.too_old:
+        say(f"FOUND anchor_too_old: no anchor is of {report.not_before} or later; a newer one may have been left out")
+    count = len(report.findings) + report.too_old
     against = f", against {report.anchors} anchors" if report.anchors else "; no anchor was given"
     say(f"{count or 'nothing'} found{against}")
 

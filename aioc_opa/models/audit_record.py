@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -10,6 +11,7 @@ from aioc_opa.models.approval_vote_statement import KeyId
 from aioc_opa.models.audit_event import AuditEvent, Digest, Instant
 from aioc_opa.models.wire import WireModel
 
+WRITER_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 WriterName = Annotated[str, Field(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_-]{0,63}\z")]
 LogId = Annotated[str, Field(pattern=r"\A[0-9a-f]{32}\z")]
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
@@ -64,6 +66,22 @@ class TornRepaired(WireModel):
     digest: Digest
 
 
+class Resumed(WireModel):
+    """A writer goes on behind records that no checkpoint of its own covers, and does not vouch for them.
+
+    It has not seen them written: a crash can have left them there, and so can whoever can write the log. Later
+    checkpoints sign the chain over them, and still do not say that the writer wrote them.
+
+    Attributes:
+        first: sequence number of the first of them.
+        last: and of the last.
+    """
+
+    type: Literal["resumed"]
+    first: Position
+    last: Position
+
+
 class Checkpoint(WireModel):
     """The writer signs its chain up to this record (`aioc_opa.core.audit.chain.checkpoint_statement`).
 
@@ -78,7 +96,7 @@ class Checkpoint(WireModel):
 
 
 AuditContent = Annotated[
-    EventContent | WriterStarted | EventsDropped | TornRepaired | Checkpoint,
+    EventContent | WriterStarted | EventsDropped | TornRepaired | Resumed | Checkpoint,
     Field(discriminator="type"),
 ]
 

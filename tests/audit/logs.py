@@ -67,6 +67,11 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+def lines_of(folder: Path, segment: int = 1) -> list[bytes]:
+    """The lines of one file of the writer ``one``, with their ends."""
+    return (folder / f"one.{segment:08d}.jsonl").read_bytes().splitlines(keepends=True)
+
+
 def anchor_of(folder: Path, note: Path) -> Anchor:
     write_anchor(make_anchor(verified(folder).checkpoints, KEY), note)
     return read_anchor(note, KEYS)

@@ -83,8 +83,12 @@ def test_two_processes_under_one_name_cannot_fork_its_chain(target: str) -> None
         one.record_intent(event(1))
         with pytest.raises(AuditUnavailableError):
             other.record_intent(event(2))
-        other.record_intent(event(3))  # it has found where the chain is now
-    assert verify(open_source(target), KEYS).sound
+        other.record_intent(event(3))  # it had written nothing: it finds where the chain is now, and declares it
+        with pytest.raises(AuditUnavailableError):
+            one.record_intent(event(4))  # behind what the other one has written
+    report = verify(open_source(target), KEYS)
+    assert report.sound
+    assert [(part.first, part.last, part.vouched) for part in report.writers[0].ranges] == [(1, 2, False), (3, 6, True)]
 
 
 def test_what_is_added_is_followed(target: str) -> None:
@@ -122,8 +126,12 @@ def test_what_is_no_database_is_refused_without_its_address(tmp_path: Path, capl
     with pytest.raises(InputFileError, match="cannot be read"):
         DatabaseSource("postgresql://127.0.0.1:1/secret").writers()
     (tmp_path / "other.db").touch(0o600)
-    with pytest.raises(InputFileError, match="cannot be read"):
+    with pytest.raises(InputFileError, match="no audit log in this database"):
         open_source(str(tmp_path / "other.db")).writers()
+    (tmp_path / "text.db").write_text("no database " * 1000)
+    (tmp_path / "text.db").chmod(0o600)
+    with pytest.raises(InputFileError, match="cannot be read"):
+        open_source(str(tmp_path / "text.db")).writers()
     with opened("postgresql://127.0.0.1:1/secret", timeout_seconds=30) as trail, pytest.raises(AuditUnavailableError):
         trail.record_intent(event())
     assert "secret" not in caplog.text

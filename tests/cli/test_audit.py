@@ -8,15 +8,20 @@ import json
 import os
 import select
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from aioc_opa.audit.keys import AuditKey
+from aioc_opa.core.audit.anchors import anchor_text
+from aioc_opa.core.audit.notes import NoteKey, signed_note
 from tests.approvals.receiver import Receiver
-from tests.audit.logs import KEY, event, trail, written
+from tests.audit.forging import forge_lines
+from tests.audit.logs import KEY, event, trail, verified, written
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -108,7 +113,11 @@ def test_what_a_log_says_of_itself_is_shown(aioc: Command, folder: Path) -> None
     one.write_bytes(one.read_bytes() + b"{")
     shown = aioc("audit", "verify", "log", "--keys", "writer.json")
     assert shown.status == 0
-    for said in ("events are not in it", "1 writes were cut off, and repaired", "1 bytes after the last record"):
+    for said in (
+        "events are not in it",
+        "1 writes were cut off (5 bytes), and repaired",
+        "1 bytes after the last record",
+    ):
         assert said in shown.out
     (folder / "empty").mkdir()
     assert "there is no log here" in aioc("audit", "verify", "empty", "--keys", "writer.json").out
@@ -183,6 +192,84 @@ def test_an_anchor_goes_to_standard_output_or_to_a_receiver(
         assert "has taken" in aioc(*anchor, "--url", receiver.url).out
         refused = aioc(*anchor, "--url", receiver.url)
         assert (refused.status, "status 400" in refused.err) == (1, True)
+
+
+def test_keys_name_their_writers_and_sign_for_no_other(aioc: Command, folder: Path) -> None:
+    made = aioc("audit", "keygen", "b.key", "--public", "b.json", "--writer", "b", "--writer", "c", "--writer", "b")
+    assert made.document["writers"] == ["b", "c"]
+    assert json.loads((folder / "b.json").read_text())["keys"] == [made.document]
+    assert aioc("audit", "keygen", "c.key", "--writer", "no name").status == 2
+    assert not (folder / "c.key").exists()
+    both = {"keys": [{**KEY.public_entry(), "writers": ["one"]}]}
+    (folder / "both.json").write_text(json.dumps(both))
+    found = aioc("audit", "verify", "log", "--keys", "both.json")
+    assert found.status == 1
+    assert "FOUND key_of_another_writer (record 1, two.00000001.jsonl:1)" in found.out
+
+
+def test_what_a_writer_does_not_vouch_for_stays_unprotected(aioc: Command, folder: Path) -> None:
+    forge_lines(folder / "log", 2)
+    written(folder / "log", "one", count=1)
+    shown = aioc("audit", "verify", "log", "--keys", "writer.json")
+    assert shown.status == 0
+    assert "  10-11 unprotected, not vouched for" in shown.out
+    ranges = aioc("audit", "verify", "log", "--keys", "writer.json", "--json").document["writers"][0]["ranges"]
+    assert ranges[1] == {"first": 10, "last": 11, "protection": "unprotected", "vouched": False}
+
+
+def test_each_anchor_says_when_it_was_taken_and_what_it_covers(aioc: Command, folder: Path) -> None:
+    AuditKey(bytes(range(2, 34))).save_public("anchor.json")
+    AuditKey(bytes(range(2, 34))).save("anchor.key")
+    assert (
+        aioc("audit", "anchor", "log", "--keys", "writer.json", "--signing-key", "anchor.key", "--out", "new").status
+        == 0
+    )
+    heads = verified(folder / "log").checkpoints[:1]
+    old = anchor_text("2026-01-01T00:00:00.000Z", heads)
+    key = AuditKey(bytes(range(2, 34)))
+    (folder / "old").write_text(signed_note(old, NoteKey("aioc-opa/audit", key.public_key), key.sign_raw(old.encode())))
+    verify = ("audit", "verify", "log", "--keys", "writer.json", "--anchor-keys", "anchor.json")
+    with_old = aioc(*verify, "--anchor", "old")
+    assert with_old.status == 0
+    assert "anchor of 2026-01-01T00:00:00.000Z: one up to 9" in with_old.out
+    for age in ("36h", "7d", "90m", "2026-01-01T00:00:00.001Z"):
+        too_old = aioc(*verify, "--anchor", "old", "--anchor-not-older-than", age)
+        assert too_old.status == 1
+        assert "FOUND anchor_too_old: no anchor is of " in too_old.out
+        assert "1 found, against 1 anchors" in too_old.out
+        assert aioc(*verify, "--anchor", "old", "--anchor", "new", "--anchor-not-older-than", age).status == 0
+    document = aioc(*verify, "--anchor", "old", "--anchor-not-older-than", "1d", "--json").document
+    assert (document["sound"], document["anchorsTooOld"], document["anchors"]) == (False, True, 1)
+    assert document["compared"] == [{"at": "2026-01-01T00:00:00.000Z", "covers": [{"writer": "one", "sequence": 9}]}]
+    for wrong in ("", "1", "d", "0h", "soon", "-1d", "999999d"):
+        assert aioc(*verify, "--anchor", "old", "--anchor-not-older-than", wrong).status == 2, wrong
+    assert aioc(*verify, "--anchor-not-older-than", "1d").status == 2
+
+
+def test_commands_do_not_wait_for_what_is_planted(aioc: Command, folder: Path) -> None:
+    os.mkfifo(folder / "log" / "one.00000002.jsonl")
+    (folder / "log" / "three.00000001.jsonl").symlink_to("/dev/zero")
+    found = aioc("audit", "verify", "log", "--keys", "writer.json")
+    assert found.status == 1
+    for place in ("record 10, one.00000002.jsonl", "record 1, three.00000001.jsonl"):
+        assert f"FOUND not_a_file ({place}): a pipe, a link or something else" in found.out
+    assert aioc("audit", "export", "log").status == 1
+    assert "2 lines are no records" in aioc("audit", "tail", "log").err
+    assert aioc("audit", "anchor", "log", "--keys", "writer.json", "--signing-key", "writer.key").status == 1
+    assert aioc("audit", "report", "log", "--keys", "writer.json", "--out", "page.html").status == 1
+
+
+def test_a_database_without_a_log_says_so(aioc: Command, folder: Path) -> None:
+    sqlite3.connect(folder / "other.db").close()
+    with closing(sqlite3.connect(folder / "other.db")) as connection:
+        connection.execute("CREATE TABLE x (y)")
+        connection.commit()
+    (folder / "other.db").chmod(0o600)
+    for command in (("verify", "other.db", "--keys", "writer.json"), ("tail", "other.db"), ("export", "other.db")):
+        refused = aioc("audit", *command)
+        assert refused.status == 3
+        assert "there is no audit log in this database" in refused.err
+        assert "Error" not in refused.err
 
 
 @pytest.mark.parametrize("command", ["verify", "tail", "export", "anchor", "keygen"])

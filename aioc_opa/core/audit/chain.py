@@ -147,3 +147,12 @@ def checkpoint_statement(
         "keyId": key_id,
     }
     return canonical_text(statement).encode()
+
+
+def foreign_record_text(writer: str) -> str:
+    """What is said when somebody else has written under a writer's name."""
+    return (
+        f"audit log of {writer!r}: what stands at its end was not written by this process; nothing is added to it. "
+        "Give each process a writer's name of its own, see `aioc-opa audit verify`, and open the trail again: what "
+        "was found is then declared as not vouched for"
+    )

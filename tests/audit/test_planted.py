@@ -1,0 +1,155 @@
+"""What can stand in a log folder besides logs: pipes, links, devices, endless lines. Nothing waits for them, or believes them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from aioc_opa.audit.anchoring import read_anchor
+from aioc_opa.audit.following import Follower
+from aioc_opa.audit.reading import LogReader
+from aioc_opa.audit.regular_files import NotARegularFileError, open_regular
+from aioc_opa.audit.sources import LONGEST_LINE, FolderSource, open_source
+from aioc_opa.errors import AuditLogError, AuditUnavailableError, InputFileError
+from tests.audit.logs import KEYS, codes, event, files_of, lines_of, trail, verified, written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+BIG = 10**7
+
+
+def fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def link_to_zeros(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def folder(path: Path) -> None:
+    path.mkdir()
+
+
+PLANT = pytest.mark.parametrize("plant", [fifo, link_to_zeros, folder], ids=["fifo", "link", "folder"])
+
+
+@PLANT
+def test_what_is_no_file_is_found_by_its_name_and_never_waited_for(
+    plant: Callable[[Path], None], tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    written(log, count=2, segment_bytes=BIG)
+    plant(log / "one.00000002.jsonl")
+    plant(log / "two.00000001.jsonl")
+    plant(log / "three.head")
+    report = verified(log)
+    assert [(one.code, one.writer, one.place) for one in report.findings] == [
+        ("not_a_file", "one", "one.00000002.jsonl"),
+        ("head_unreadable", "three", "three.head"),
+        ("not_a_file", "two", "two.00000001.jsonl"),
+    ]
+    reader = LogReader(open_source(str(log)))
+    assert len(list(reader.records())) == 4
+    assert reader.passed_over == 2
+    follower = Follower(FolderSource(log))
+    written(log, "four", count=1)
+    assert len(list(follower.added())) == 3
+
+
+@PLANT
+def test_a_writer_does_not_go_on_behind_it_nor_wait(plant: Callable[[Path], None], tmp_path: Path) -> None:
+    for name in ("one.00000001.jsonl", "one.head"):
+        log = tmp_path / name
+        log.mkdir(mode=0o700)
+        plant(log / name)
+        with pytest.raises(AuditLogError, match="no regular file"):
+            trail(log)
+
+
+@PLANT
+def test_a_planted_next_file_is_refused_by_a_writer_that_runs(plant: Callable[[Path], None], tmp_path: Path) -> None:
+    running = trail(tmp_path / "log", segment_bytes=4096)
+    running.record_intent(event(1))
+    plant(tmp_path / "log" / "one.00000002.jsonl")
+    for number in range(20):
+        running.record(event(number))
+    with pytest.raises(AuditUnavailableError):
+        running.record_intent(event(20))
+    running.close()
+
+
+def test_an_anchor_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "note")
+    with pytest.raises(InputFileError, match="no regular file"):
+        read_anchor(tmp_path / "note", KEYS)
+
+
+def test_a_folder_or_file_that_is_something_else_is_no_log(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "log")
+    with pytest.raises(InputFileError, match="no such folder"):
+        open_source(str(tmp_path / "log"))
+
+
+def test_an_error_of_opening_stays_what_it_is(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        open_regular(tmp_path / "missing")
+    with pytest.raises(NotARegularFileError, match="no regular file"):
+        open_regular(tmp_path)
+
+
+def test_a_line_without_end_is_a_finding_and_not_read_on(tmp_path: Path) -> None:
+    written(tmp_path / "log", count=1, segment_bytes=BIG)
+    path = tmp_path / "log" / "one.00000001.jsonl"
+    with path.open("ab") as file:
+        file.truncate(path.stat().st_size + 2 * LONGEST_LINE)  # zeros, of which none is on disk
+    (tmp_path / "log" / "one.head").unlink()
+    report = verified(tmp_path / "log")
+    assert codes(report) == ["not_a_record"]
+    assert report.writers[0].torn_bytes == 0
+    assert report.findings[0].place == "one.00000001.jsonl:4"
+
+
+def test_bytes_behind_a_finished_file_are_no_torn_line(tmp_path: Path) -> None:
+    written(tmp_path / "log", count=20, segment_bytes=4096)
+    assert len(files_of(tmp_path / "log")) > 3
+    path = tmp_path / "log" / "one.00000001.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"at":"2026')
+    report = verified(tmp_path / "log")
+    assert codes(report) == ["not_a_record"]
+    assert report.writers[0].torn_bytes == 0
+    path.write_bytes(whole[:-1])  # not even when only the last line's end is missing
+    assert "not_a_record" in codes(verified(tmp_path / "log"))
+
+
+def test_torn_bytes_in_the_middle_are_no_torn_line(tmp_path: Path) -> None:
+    written(tmp_path / "log", count=6, segment_bytes=BIG)
+    lines = lines_of(tmp_path / "log")
+    path = tmp_path / "log" / "one.00000001.jsonl"
+    path.write_bytes(b"".join(lines[:3]) + b'{"at":"20\n' + b"".join(lines[3:]))
+    report = verified(tmp_path / "log")
+    assert codes(report) == ["not_a_record"]
+    assert report.writers[0].torn_bytes == 0
+
+
+def test_torn_bytes_are_counted_whether_they_are_repaired_or_not(tmp_path: Path) -> None:
+    written(tmp_path / "log", count=1, segment_bytes=BIG)
+    path = tmp_path / "log" / "one.00000001.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"at":"2026')
+    assert verified(tmp_path / "log").writers[0].torn_bytes == 11
+    written(tmp_path / "log", count=1, segment_bytes=BIG)
+    report = verified(tmp_path / "log")
+    assert report.sound
+    one = report.writers[0]
+    assert (one.repaired, one.repaired_bytes, one.torn_bytes) == (1, 11, 0)
+
+
+def test_a_head_file_of_any_size_is_read_in_part(tmp_path: Path) -> None:
+    written(tmp_path / "log", count=1)
+    with (tmp_path / "log" / "one.head").open("ab") as file:
+        file.truncate(2**40)
+    assert codes(verified(tmp_path / "log")) == ["head_unreadable"]
