@@ -108,4 +108,6 @@ def _lists(capabilities: Mapping[str, Collection[str]]) -> dict[str, frozenset[s
 
 def _bound(principal: Principal, tenant: str | None) -> Principal:
     """The principal with the tenant that it is bound to. Roles and chain are not step 1's to judge."""
-    return principal if principal.tenant == tenant else principal.model_copy(update={"tenant": tenant})
+    # By type too: a claim that is more than a str may say that it equals anything.
+    same = type(principal.tenant) is type(tenant) and principal.tenant == tenant
+    return principal if same else principal.model_copy(update={"tenant": tenant})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from aioc_opa.approvals.person import person_now
 from aioc_opa.approvals.votes import VoteForgedError, verified_votes
 from aioc_opa.core.approvals.states import ApprovalEvent
 from aioc_opa.core.approvals.tally import refuse_vote
@@ -48,7 +49,7 @@ def check_vote(
         *before, statement = verified_votes(replace(record, votes=(*earlier, vote)), keys=keys)
     except VoteForgedError as error:
         raise VoteRefusedError("vote_not_genuine", str(error)) from None
-    person = people.current(statement.person_id)
+    person = person_now(people, statement.person_id)
     if person is None:
         raise VoteRefusedError("person_unknown", "the voter is not in the directory")
     if not person.serves(record.tenant):

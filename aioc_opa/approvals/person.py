@@ -62,3 +62,13 @@ class PeopleDirectory(Protocol):
             A person id; for a known service, which is no person, its own name; None when it could be anybody.
         """
         ...
+
+
+def person_now(people: PeopleDirectory, person_id: str) -> Person | None:
+    """The person of exactly this id, as of now.
+
+    A directory that takes ``Ann`` and ``ann`` for one would make two voters of one person: votes and requesters are
+    compared by id, so only the id that the directory itself gives counts.
+    """
+    found = people.current(person_id)
+    return found if isinstance(found, Person) and found.person_id == person_id else None

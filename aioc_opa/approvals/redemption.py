@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aioc_opa.approvals.person import person_now
 from aioc_opa.approvals.refused_state import reason_of_state
 from aioc_opa.approvals.requesters import UnknownRequesterError, requesters_of
 from aioc_opa.approvals.votes import VoteForgedError, verified_votes
@@ -63,7 +64,7 @@ def evidence_of(record: ApprovalRecord, bindings: ApprovalBindings, broker: Appr
         raise GrantRefusedError(Reason.APPROVAL_REJECTED, "one of its votes is a rejection")
     requesters = _requesters(record, broker)
     counted = tuple(vote for vote in (_held_still(vote, record, broker) for vote in votes) if vote is not None)
-    if tally(record.terms, counted, requesters=requesters) is not ApprovalEvent.APPROVE:
+    if tally(record.terms, counted, requesters=requesters or ()) is not ApprovalEvent.APPROVE:
         raise GrantRefusedError(Reason.APPROVAL_BINDING_MISMATCH, "the votes that count now do not meet the terms")
     return ApprovalEvidence(
         id=record.approval_id,
@@ -84,18 +85,22 @@ def changed_bindings(approved: ApprovalBindings, now: ApprovalBindings) -> tuple
     return tuple(name for name in type(approved).model_fields if getattr(approved, name) != getattr(now, name))
 
 
-def _requesters(record: ApprovalRecord, broker: ApprovalBroker) -> tuple[str, ...]:
+def _requesters(record: ApprovalRecord, broker: ApprovalBroker) -> tuple[str, ...] | None:
+    """Who asked; None when nobody can tell and the terms do not need it.
+
+    It is not nobody, which would show policy, where it asks for more by now, that no requester has voted.
+    """
     try:
         return requesters_of(record.bindings, broker.people)
     except UnknownRequesterError as error:
         if record.terms.separation_of_duties:
             raise GrantRefusedError(Reason.APPROVAL_UNAVAILABLE, str(error)) from None
-        return ()
+        return None
 
 
 def _held_still(vote: VoteStatement, record: ApprovalRecord, broker: ApprovalBroker) -> VoteStatement | None:
     """The vote with the roles that its person still holds; None when the person is gone or left the tenant."""
-    person = broker.people.current(vote.person_id)
+    person = person_now(broker.people, vote.person_id)
     if person is None or not person.serves(record.tenant):
         return None
     return vote.model_copy(update={"roles": tuple(role for role in vote.roles if role in person.roles)})

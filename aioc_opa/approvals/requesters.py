@@ -27,7 +27,7 @@ def requesters_of(bindings: ApprovalBindings, people: PeopleDirectory) -> tuple[
     resolved = set()
     for identity in identities:
         who = people.requester(identity, bindings.tenant)
-        if who is None:
+        if not (isinstance(who, str) and who):  # a directory may be the application's: what is no id is nobody known
             raise UnknownRequesterError("an identity behind the call is no person and no service of the directory")
         resolved.add(who)
     return tuple(sorted(resolved))

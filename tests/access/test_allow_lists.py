@@ -35,6 +35,25 @@ def test_an_empty_list_of_tools_is_none_and_an_absent_one_is_legacy() -> None:
     assert detail(Gate(bindings=mine, legacy_tools=["refund"])) == "tool_not_in_allow_list"
 
 
+def test_a_claimed_tenant_that_equals_anything_is_replaced_by_the_one_of_the_binding() -> None:
+    class Anything(str):
+        __slots__ = ()
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __hash__(self) -> int:
+            return 0
+
+    claim = Principal.model_construct(identity="kim", tenant=Anything("victim"), roles=(), on_behalf_of=None)
+    for tenant in ("acme", None):
+        gate = Gate(bindings=bound(tenant=tenant, tools=frozenset({"refund"})))
+        outcome = gate.ask(question(principal=claim))
+        assert type(outcome) is AccessGranted
+        assert type(outcome.principal.tenant) is type(tenant)
+        assert {event.tenant_id for event in gate.sink.events} == {tenant}
+
+
 def test_an_empty_list_of_capabilities_is_none_and_an_absent_one_is_no_list() -> None:
     tools = frozenset({"refund"})
     none = Gate(bindings=bound(tools=tools, capabilities=NONE))

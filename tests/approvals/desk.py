@@ -28,6 +28,14 @@ require_approval contains verdict if {
 	object.get(input.runContext.context, "heightened", false) == true
 	verdict := verdicts.hold_with("heightened", approvals.by_persons(["cfo", "treasurer"], 2))
 }
+
+# METADATA
+# title: In a time of trouble nobody closes the books alone
+require_approval contains verdict if {
+	input.toolName == "close_books"
+	object.get(input.runContext.context, "heightened", false) == true
+	verdict := verdicts.hold_with("heightened", approvals.by(["treasurer"]))
+}
 """
 
 
@@ -39,7 +47,8 @@ def write_desk_policy(folder: Path, *, stricter: bool = False) -> Path:
     (pack / "treasury.rego").write_text(source.replace("amount <= 1000", "amount <= 10") if stricter else source)
     data = json.loads((pack / "data.json").read_text())
     data["manifest"]["codes"] = sorted([*data["manifest"]["codes"], "heightened"])
-    data["manifest"]["tools"]["transfer"]["context"]["properties"]["heightened"] = {"type": "boolean"}
+    for tool in ("close_books", "transfer"):
+        data["manifest"]["tools"][tool]["context"]["properties"]["heightened"] = {"type": "boolean"}
     (pack / "data.json").write_text(json.dumps(data))
     write_routes(folder)
     return folder
