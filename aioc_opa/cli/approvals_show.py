@@ -20,9 +20,10 @@ from aioc_opa.cli.approvals_options import (
     opened_store,
 )
 from aioc_opa.cli.authorize import JsonOption
-from aioc_opa.cli.terminal import json_line, say, warn
+from aioc_opa.cli.terminal import json_line, say, terminal_columns, warn
 from aioc_opa.core.approvals.review import Review, ReviewRefusedError, review_of
 from aioc_opa.core.approvals.review_document import document, without_arguments
+from aioc_opa.core.approvals.review_lines import LEAST_COLUMNS, folded
 from aioc_opa.core.approvals.review_page import GUTTER, page
 from aioc_opa.errors import InputFileError
 
@@ -50,6 +51,9 @@ Examples:
 
 MOST_LINES: Final = 400
 """Lines of a page that are shown without being asked for all: more than anybody reads by accident."""
+
+_COLUMNS: Final = 80
+"""Columns of a page that goes to no terminal: of the narrowest one that somebody may read it on later."""
 
 WholeOption = Annotated[bool, typer.Option("--whole", help=f"Show everything, also beyond {MOST_LINES} lines.")]
 
@@ -130,7 +134,13 @@ def show_page(review: Review, *, whole: bool) -> bool:
         raise InputFileError(
             "standard output is not UTF-8, so the page cannot be shown faithfully: set LC_ALL=C.UTF-8, or give --json"
         ) from None
-    lines = page(review)
+    columns = terminal_columns() or _COLUMNS
+    if columns < LEAST_COLUMNS:
+        raise InputFileError(
+            f"the terminal has {columns} columns, and the page needs {LEAST_COLUMNS} to be shown faithfully: widen it, "
+            "or give --json"
+        )
+    lines = tuple(folded(page(review), columns=columns))
     shown_lines = lines if whole else lines[:MOST_LINES]
     # One write: nothing of another program gets between the lines.
     say("\n".join(shown_lines))

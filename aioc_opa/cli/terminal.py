@@ -7,6 +7,7 @@ format (bidirectional, zero-width), surrogate, private or unassigned character a
 from __future__ import annotations
 
 import json
+import os
 import sys
 import unicodedata
 from typing import TYPE_CHECKING, Final
@@ -57,6 +58,18 @@ def say(text: str) -> None:
 def warn(text: str) -> None:
     """A line on standard error."""
     typer.echo(f"aioc-opa: {text}", err=True)
+
+
+def terminal_columns() -> int | None:
+    """Columns of the terminal that somebody sits at, also where standard output goes through a pager; None: none."""
+    for stream in (sys.stdout, sys.stderr, sys.stdin):
+        try:
+            columns = os.get_terminal_size(stream.fileno()).columns
+        except (OSError, ValueError):  # a pipe, a file, or a stream that is none
+            continue
+        if columns > 0:
+            return columns
+    return None
 
 
 def stdout_console() -> Console:

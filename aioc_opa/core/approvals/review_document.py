@@ -65,7 +65,12 @@ def document(review: Review) -> JsonObject:
         "parsedArguments": review.action,
         "requestedArguments": review.requested,
         "differences": [
-            {"place": place(each.path), "kind": each.kind, "requested": each.requested, "parsed": each.parsed}
+            {
+                "place": place(each.path, whole=True),
+                "kind": each.kind,
+                "requested": each.requested,
+                "parsed": each.parsed,
+            }
             for each in review.differences
         ],
         "toolDescription": call.tool_description,

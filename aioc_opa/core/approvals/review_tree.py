@@ -36,6 +36,8 @@ DEFAULT_WIDTH: Final = 88
 
 _BARE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _INDENT: Final = "  "
+_MOST_PARTS: Final = 16
+_LONGEST_PART: Final = 64
 
 
 def tree(value: JsonValue, *, width: int = DEFAULT_WIDTH) -> Iterator[str]:
@@ -74,12 +76,31 @@ def pieces(text: str, *, width: int = DEFAULT_WIDTH) -> Iterator[str]:
         yield f'"{"".join(piece)}"'
 
 
-def place(path: tuple[str | int, ...]) -> str:
-    """A path as ``$.lines[0]["odd key"]``."""
-    parts = (
-        f"[{part}]" if isinstance(part, int) else f".{part}" if _simple(part) else f"[{quoted(part)}]" for part in path
-    )
+def place(path: tuple[str | int, ...], *, whole: bool = False) -> str:
+    """A path as ``$.lines[0]["odd key"]``.
+
+    Args:
+        path: keys and indexes from the root.
+        whole: else what leads to the last key is cut, and says so, where it is long. A page has many places, and all
+            of one long key over them: nobody could read it, nor wait for it.
+    """
+    most = len(path) if whole else _MOST_PARTS
+    before, after, left = path[:-1], path[:0], ""
+    if len(path) > most:
+        half = most // 2
+        before, after = path[:half], path[-half:-1]
+        left = f"[...{len(path) - 2 * half} more levels...]"
+    parts = [_part(part, whole=whole) for part in before]
+    parts += [left, *(_part(part, whole=whole) for part in after), *(_part(part, whole=True) for part in path[-1:])]
     return "$" + "".join(parts)
+
+
+def _part(part: str | int, *, whole: bool) -> str:
+    if isinstance(part, int):
+        return f"[{part}]"
+    if not whole and len(part) > _LONGEST_PART:
+        return f"[{quoted(part[:_LONGEST_PART])}... of {len(part)} characters]"
+    return f".{part}" if _simple(part) else f"[{quoted(part)}]"
 
 
 def _simple(key: str) -> bool:
