@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from aioc_opa.engines.embedded import EmbeddedEngine
 from aioc_opa.engines.local_opa import LocalOpaEngine
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from aioc_opa.engines.protocol import Engine
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# How fast this machine is at the moment is no fact about the code.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
