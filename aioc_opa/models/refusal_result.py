@@ -21,4 +21,4 @@ class RefusalResult(WireModel):
     status: Literal["denied", "approval_required"]
     code: str
     public_reason: str
-    data: dict[str, Any] = Field(default_factory=dict)
+    data: dict[str, Any] = Field(default_factory=dict, json_schema_extra={"default": {}})

@@ -18,4 +18,4 @@ class RunContext(WireModel):
     """
 
     run_id: str | None = Field(default=None, min_length=1, max_length=256)
-    context: dict[str, Any] = Field(default_factory=dict)
+    context: dict[str, Any] = Field(default_factory=dict, json_schema_extra={"default": {}})
