@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from aioc_opa.audit.keys import AuditKey
     from aioc_opa.audit.sql import SqlSink
     from aioc_opa.audit.trail import AuditTrail
+    from aioc_opa.bundle_expiry import UnexpiredRevisions
     from aioc_opa.bundle_freshness import FreshBundles
     from aioc_opa.engines.opa_admin import OpaAdmin
     from aioc_opa.packs.declared_codes import declared_codes
@@ -163,6 +164,7 @@ __all__ = [
     "ToolOutcomeUnknownError",
     "ToolPolicyInput",
     "ToolRegistrationError",
+    "UnexpiredRevisions",
     "UnsafeAnyRevision",
     "UnsafeAnyRevisionWarning",
     "VoteKeys",
@@ -203,6 +205,7 @@ _LAZY: Final = {
     "SigningKey": "aioc_opa.approvals.keys",
     "SqlBudgetLedger": "aioc_opa.access.sql_budgets",
     "SqlSink": "aioc_opa.audit.sql",
+    "UnexpiredRevisions": "aioc_opa.bundle_expiry",
     "VoteKeys": "aioc_opa.approvals.keys",
     "WebhookNotifier": "aioc_opa.approvals.webhook",
     "declared_codes": "aioc_opa.packs.declared_codes",

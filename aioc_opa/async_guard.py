@@ -20,14 +20,14 @@ from aioc_opa.engines.opa_server_async import AsyncOpaServerEngine
 from aioc_opa.engines.protocol import AsyncEngine
 from aioc_opa.errors import ConfigurationError
 from aioc_opa.guard_base import GuardBase
-from aioc_opa.guard_check import CheckReport, handoff_probe, judge_handoff_probe, report, tool_probe
+from aioc_opa.guard_check import CheckReport, begin_check, handoff_probe, judge_handoff_probe, report, tool_probe
 from aioc_opa.guard_core import Attempt
 from aioc_opa.guard_resume import ResumingCall, look_up
 from aioc_opa.guard_settings import GuardSettings, SettingsDict
 from aioc_opa.guard_telemetry import Watch
 from aioc_opa.guard_waiting import Waiting, waiting_of
 from aioc_opa.handoff_core import HandoffAttempt, begin_handoff, conclude_handoff
-from aioc_opa.holding import hold
+from aioc_opa.holding_async import hold_async
 from aioc_opa.models.outcome import Allowed, Denied, HandoffAllowed, HandoffDenied, HandoffSuspended, Suspended
 
 if TYPE_CHECKING:
@@ -199,14 +199,13 @@ class AsyncToolGuard(GuardBase):
         Raises:
             GuardCheckError: this guard could not allow anything, or allows what nobody owns.
         """
+        probing = await asyncio.to_thread(begin_check, self._core, self._engine.name)
         deadline = self._deadline()
         if handoffs:
             probe = handoff_probe(self.settings, deadline)
-            judge_handoff_probe(
-                self._core, self._engine.name, probe, await self._ask(self.settings.handoff_path, probe)
-            )
+            judge_handoff_probe(probing, probe, await self._ask(self.settings.handoff_path, probe))
         attempt = tool_probe(self._core, deadline)
-        return report(self._core, self._engine.name, attempt, await self._ask(self.settings.tool_path, attempt))
+        return report(probing, attempt, await self._ask(self.settings.tool_path, attempt))
 
     async def _ask(self, path: DecisionPath, attempt: Attempt | HandoffAttempt) -> EngineAnswer | BaseException:
         try:
@@ -277,7 +276,7 @@ class AsyncToolGuard(GuardBase):
             return attempt
         outcome = self._core.conclude(attempt, await self._ask(self.settings.tool_path, attempt))
         if isinstance(outcome, Suspended) and self.settings.approvals is not None:
-            return await asyncio.to_thread(hold, attempt, outcome, self.settings.approvals)
+            return await hold_async(attempt, outcome, self.settings.approvals)
         return outcome
 
     async def _after_waiting(self, suspended: Suspended, waiting: Waiting) -> Allowed | Denied | Suspended:

@@ -69,6 +69,8 @@ class _Facts:
 
 _NOTHING: Final = _Facts(float("-inf"), ("the server has not been asked yet",))
 
+_CLOSED: Final = _Facts(float("-inf"), ("the gate is closed: nothing is accepted",))
+
 
 class FreshBundles:
     """Accepts a decision while the server's bundles are those expected, and were fetched lately. Thread-safe.
@@ -141,6 +143,8 @@ class FreshBundles:
 
     def refresh(self) -> tuple[str, ...]:
         """Ask the server now; what is wrong, as `problems`. Blocks; for start-up and `guard.check()`."""
+        if self._closed.is_set():
+            return _CLOSED.problems
         with self._asking:
             before = self._facts.problems
             facts = self._look()

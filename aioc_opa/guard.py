@@ -28,7 +28,7 @@ from aioc_opa.engines.protocol import Engine
 from aioc_opa.errors import ConfigurationError
 from aioc_opa.execution import Execution
 from aioc_opa.guard_base import GuardBase
-from aioc_opa.guard_check import CheckReport, handoff_probe, judge_handoff_probe, report, tool_probe
+from aioc_opa.guard_check import CheckReport, begin_check, handoff_probe, judge_handoff_probe, report, tool_probe
 from aioc_opa.guard_core import Attempt
 from aioc_opa.guard_resume import ResumingCall, look_up
 from aioc_opa.guard_settings import GuardSettings, SettingsDict
@@ -198,12 +198,13 @@ class ToolGuard(GuardBase):
         Raises:
             GuardCheckError: this guard could not allow anything, or allows what nobody owns.
         """
+        probing = begin_check(self._core, self._engine.name)
         deadline = self._deadline()
         if handoffs:
             probe = handoff_probe(self.settings, deadline)
-            judge_handoff_probe(self._core, self._engine.name, probe, self._ask(self.settings.handoff_path, probe))
+            judge_handoff_probe(probing, probe, self._ask(self.settings.handoff_path, probe))
         attempt = tool_probe(self._core, deadline)
-        return report(self._core, self._engine.name, attempt, self._ask(self.settings.tool_path, attempt))
+        return report(probing, attempt, self._ask(self.settings.tool_path, attempt))
 
     def _ask(self, path: DecisionPath, attempt: Attempt | HandoffAttempt) -> EngineAnswer | BaseException:
         try:

@@ -20,7 +20,7 @@ from aioc_opa.guard_core import Attempt, GuardCore
 from aioc_opa.handoff_core import HandoffAttempt, begin_handoff
 from aioc_opa.judgement import RefusalError, judge
 from aioc_opa.models.outcome import HandoffDenied, Question
-from aioc_opa.revision_gate import UnsafeAnyRevision
+from aioc_opa.revision_gate import RefreshingGate, UnsafeAnyRevision
 
 if TYPE_CHECKING:
     from aioc_opa.core.engine_answer import EngineAnswer
@@ -120,6 +120,30 @@ def tool_probe(core: GuardCore, deadline: Deadline) -> Attempt:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Probing:
+    """What a check goes by: the guard's core, the engine's name, and what the revision gate found wrong just now."""
+
+    core: GuardCore
+    engine_name: str
+    problems: tuple[str, ...]
+
+
+def begin_check(core: GuardCore, engine_name: str) -> Probing:
+    """Let the revision gate ask now, for a check must not judge by what was known before. Blocks.
+
+    Raises:
+        GuardCheckError: the gate fails.
+    """
+    gate = core.settings.gate
+    if not isinstance(gate, RefreshingGate):
+        return Probing(core, engine_name, ())
+    try:
+        return Probing(core, engine_name, tuple(gate.refresh()))
+    except Exception as error:
+        raise GuardCheckError(f"the revision gate cannot be refreshed: {type(error).__name__}") from error
+
+
 def handoff_probe(settings: GuardSettings, deadline: Deadline) -> HandoffAttempt:
     """The probe handoff: to an agent that nobody knows."""
     request = CallRequest.of_handoff(PROBE_TOOL, "{}", from_agent_name=PROBE_TOOL)
@@ -129,26 +153,24 @@ def handoff_probe(settings: GuardSettings, deadline: Deadline) -> HandoffAttempt
     return attempt
 
 
-def judge_handoff_probe(
-    core: GuardCore, engine_name: str, attempt: HandoffAttempt, answer: EngineAnswer | BaseException
-) -> None:
+def judge_handoff_probe(probing: Probing, attempt: HandoffAttempt, answer: EngineAnswer | BaseException) -> None:
     """Judge the answer to the probe handoff.
 
     Raises:
         GuardCheckError: as `report`.
     """
-    _sound(core, engine_name, attempt.question, "handoff", deadline=attempt.deadline, answer=answer)
+    _sound(probing, attempt, "handoff", answer)
 
 
-def report(core: GuardCore, engine_name: str, attempt: Attempt, answer: EngineAnswer | BaseException) -> CheckReport:
+def report(probing: Probing, attempt: Attempt, answer: EngineAnswer | BaseException) -> CheckReport:
     """Judge the answer to the probe call.
 
     Raises:
         GuardCheckError: saying in words what is wrong and what to do.
     """
-    sound = _sound(core, engine_name, attempt.question, "tool", deadline=attempt.deadline, answer=answer)
+    core, sound = probing.core, _sound(probing, attempt, "tool", answer)
     return CheckReport(
-        engine=sound.engine or engine_name,
+        engine=sound.engine or probing.engine_name,
         rule=core.settings.tool_path.rule,
         policy_revision=sound.policy_revision,
         tools=core.registry.names(),
@@ -158,20 +180,19 @@ def report(core: GuardCore, engine_name: str, attempt: Attempt, answer: EngineAn
 
 
 def _sound(
-    core: GuardCore,
-    engine_name: str,
-    question: Question,
+    probing: Probing,
+    attempt: Attempt | HandoffAttempt,
     kind: Literal["tool", "handoff"],
-    *,
-    deadline: Deadline,
     answer: EngineAnswer | BaseException,
 ) -> EngineAnswer:
-    settings = core.settings
+    settings, engine_name, problems = probing.core.settings, probing.engine_name, probing.problems
     rule = settings.tool_path.rule if kind == "tool" else settings.handoff_path.rule
     try:
-        decision = judge(answer, question=question, kind=kind, deadline=deadline, gate=settings.gate)
+        decision = judge(answer, question=attempt.question, kind=kind, deadline=attempt.deadline, gate=settings.gate)
     except RefusalError as refusal:
         advice = _ADVICE.get(refusal.reason, "the probe was refused").format(rule=rule)
+        if refusal.reason is Reason.POLICY_REVISION_REJECTED and problems:
+            advice = f"{advice}: {'; '.join(problems)}"
         raise GuardCheckError(f"{engine_name} engine: {advice} ({refusal.reason}: {refusal.detail})") from None
     if decision.decision == "allow" or isinstance(answer, BaseException):
         unknown = "a tool that nobody owns" if kind == "tool" else "a handoff to an agent that nobody knows"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 class RevisionGate(Protocol):
@@ -14,6 +14,15 @@ class RevisionGate(Protocol):
         Args:
             policy_revision: RFC 8785 text of ``{bundle: revision}``; None when the engine names none.
         """
+        ...
+
+
+@runtime_checkable
+class RefreshingGate(Protocol):
+    """A gate that knows what it last asked for, and can ask now: `bundle_freshness.FreshBundles`, or one around it."""
+
+    def refresh(self) -> tuple[str, ...]:
+        """Ask now, blocking; what is wrong, in words for operators."""
         ...
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from aioc_opa.core.bundles.revision import MAX_COUNTER, Revision, parse_revision
 from aioc_opa.core.strict_json import StrictJsonError, decode_object
 from aioc_opa.errors import ConfigurationError
+from aioc_opa.revision_gate import RefreshingGate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -128,6 +129,11 @@ class AllOf:
     def accepts(self, policy_revision: str | None) -> bool:
         """Whether all do."""
         return all(gate.accepts(policy_revision) is True for gate in self._gates)
+
+    def refresh(self) -> tuple[str, ...]:
+        """Let the gates that ask somebody ask now; what is wrong, in words. Blocks."""
+        asking = [gate for gate in self._gates if isinstance(gate, RefreshingGate)]
+        return tuple(problem for gate in asking for problem in gate.refresh())
 
 
 @lru_cache(maxsize=64)

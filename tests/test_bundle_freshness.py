@@ -63,6 +63,7 @@ def test_a_fresh_bundle_is_accepted_until_the_gate_is_closed() -> None:
         assert not fresh.accepts('{"other":"7-x","tools":"7-x"}')
     assert not fresh.accepts(REVISION)
     assert server.closed == 1
+    assert fresh.refresh() == ("the gate is closed: nothing is accepted",)
 
 
 @pytest.mark.parametrize(

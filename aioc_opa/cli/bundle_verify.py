@@ -93,7 +93,11 @@ def verify(
         found = {
             "ok": report.ok,
             "bundles": [
-                {"bundle": str(each.path), "checks": [_as_json(check) for check in each.checks]}
+                {
+                    "bundle": str(each.path),
+                    "checks": [_as_json(check) for check in each.checks],
+                    "statement": each.bundle.statement.model_dump(mode="json", by_alias=True) if each.bundle else None,
+                }
                 for each in report.bundles
             ],
             "together": [_as_json(check) for check in report.together],

@@ -7,13 +7,17 @@ import json
 import shutil
 import tarfile
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
 
+from aioc_opa.bundle_expiry import UnexpiredRevisions
 from aioc_opa.bundle_freshness import FreshBundles
+from aioc_opa.engines.local_opa_signature import BundleVerification
 from aioc_opa.engines.opa_admin import OpaAdmin
+from aioc_opa.engines.opa_binary import find_opa_binary
 from aioc_opa.engines.opa_server import OpaServerEngine
 from aioc_opa.errors import PolicyLoadError
 from aioc_opa.guard import ToolGuard
@@ -122,6 +126,30 @@ def test_a_good_update_is_taken_and_an_old_bundle_served_again_is_rejected_by_th
         served.put("tools.tar.gz", publisher.signed("tools", 6))
         until(lambda: active(opa) == 6)
         assert asked(opa, MinimumCounters({"tools": 7}))[0] == "policy_revision_rejected"
+
+
+def test_a_bundle_that_has_expired_is_rejected_by_the_guard_while_opa_still_serves_it(
+    publisher: Publisher, served: BundleServer, tmp_path: Path
+) -> None:
+    """OPA's signing has no expiry: it takes the bundle, and keeps it."""
+    plain, signed = tmp_path / "plain.tar.gz", tmp_path / "signed.tar.gz"
+    terms = BundleTerms(name="tools", counter=7, owners=["payments team"], expires_at="2099-01-01T00:00:00Z")
+    plain.write_bytes(build_bundle(publisher.policy, terms, opa_binary=publisher.opa, checked=True).archive)
+    signed.write_bytes(sign_bundle(plain, key_file=publisher.key, opa_binary=publisher.opa))
+    key, binary = BundleVerification(public_key_file=publisher.public_key), find_opa_binary(publisher.opa)
+    now = [datetime(2098, 12, 31, tzinfo=UTC)]
+    gate = UnexpiredRevisions.verified([signed], signature=key, binary=binary, clock=lambda: now[0])
+    served.put("tools.tar.gz", signed.read_bytes())
+    with running(publisher, tmp_path, served.port, "tools") as opa:
+        until(lambda: active(opa) == 7)
+        assert asked(opa, AllOf(gate, MinimumCounters({"tools": 7})))[0] == "allowed"
+        now[0] = datetime(2099, 1, 1, tzinfo=UTC)
+        assert asked(opa, gate)[0] == "policy_revision_rejected"
+        assert active(opa) == 7
+    with pytest.raises(PolicyLoadError, match="expiry: expired at"):
+        UnexpiredRevisions.verified([signed], signature=key, binary=binary, clock=lambda: now[0])
+    with pytest.raises(PolicyLoadError, match="is not signed"):
+        UnexpiredRevisions.verified([plain], signature=key, binary=binary)
 
 
 def delta() -> bytes:
