@@ -16,7 +16,12 @@ from aioc_opa.cli import (
 )
 from aioc_opa.cli.app import add, make_app
 
-app: Final = make_app("Review held calls, vote on them, run what was approved, and look after their store.")
+app: Final = make_app("""Review held calls, vote on them, run what was approved, and look after their store.
+
+\b
+Example:
+  aioc-opa approvals list --store approvals.db
+""")
 
 add(app, "list", approvals_list.list_approvals, approvals_list.HELP)
 add(app, "show", approvals_show.show, approvals_show.HELP)

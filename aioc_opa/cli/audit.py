@@ -7,7 +7,12 @@ from typing import Final
 from aioc_opa.cli import audit_anchor, audit_export, audit_keygen, audit_report, audit_tail, audit_verify
 from aioc_opa.cli.app import add, make_app
 
-app: Final = make_app("Verify audit logs, read them, hand them on, and anchor them outside.")
+app: Final = make_app("""Verify audit logs, read them, hand them on, and anchor them outside.
+
+\b
+Example:
+  aioc-opa audit verify audit/ --keys writer.pub.json
+""")
 
 add(app, "verify", audit_verify.verify, audit_verify.HELP)
 add(app, "tail", audit_tail.tail, audit_tail.HELP)

@@ -7,7 +7,12 @@ from typing import Final
 from aioc_opa.cli import bundle_build, bundle_read, bundle_sign, bundle_verify
 from aioc_opa.cli.app import add, make_app
 
-app: Final = make_app("Build, sign, verify and read OPA bundles of a policy.")
+app: Final = make_app("""Build, sign, verify and read OPA bundles of a policy.
+
+\b
+Example:
+  aioc-opa bundle inspect tools.tar.gz --public-key signing.pub.pem
+""")
 
 add(app, "build", bundle_build.build, bundle_build.HELP)
 add(app, "sign", bundle_sign.sign, bundle_sign.HELP)

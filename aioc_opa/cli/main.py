@@ -30,7 +30,15 @@ from aioc_opa.cli.terminal import say, warn
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-app: Final = make_app("Decide the tool calls of AI agents with Open Policy Agent, before they run.")
+app: Final = make_app("""Decide the tool calls of AI agents with Open Policy Agent, before they run.
+
+\b
+Examples:
+  aioc-opa new policy my-policy
+  aioc-opa new pack mail --policy my-policy --tool send_email
+  aioc-opa authorize call.json --tools tools.json --policy my-policy
+  aioc-opa authorize --help
+""")
 
 
 def _version(given: bool) -> None:  # noqa: FBT001 - a flag's callback

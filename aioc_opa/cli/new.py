@@ -47,7 +47,12 @@ Examples:
   aioc-opa new pack payments --policy my-policy --tool transfer_funds --rules amounts
 """
 
-app: Final = make_app("Start something new.")
+app: Final = make_app("""Start something new.
+
+\b
+Example:
+  aioc-opa new policy my-policy && aioc-opa new pack mail --policy my-policy --tool send_email
+""")
 
 
 def policy(

@@ -58,7 +58,12 @@ Examples:
   aioc-opa schema contract --out schemas && opa check --strict --schema schemas -b rego
 """
 
-app: Final = make_app("Schemas of the tools' arguments, and of what policies are asked and answer.")
+app: Final = make_app("""Schemas of the tools' arguments, and of what policies are asked and answer.
+
+\b
+Example:
+  aioc-opa schema contract --out schemas
+""")
 
 OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder to write one file a schema into.")]
 
