@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.deployment.compose_opa import Server
+
+SERVICES = ["opa", "bundles", "opa-signed", "prometheus", "grafana"]
 
 
 def test_it_is_a_valid_compose_file(compose: dict[str, Any], repository: Path) -> None:
@@ -29,19 +32,50 @@ def test_it_is_a_valid_compose_file(compose: dict[str, Any], repository: Path) -
         del compose["services"]["opa"]["read-only"]
 
 
-def test_the_image_is_the_pinned_version(service: dict[str, Any], repository: Path) -> None:
+def test_every_image_is_pinned_and_opa_to_the_tested_version(compose: dict[str, Any], repository: Path) -> None:
     pinned = (repository / ".opa-version").read_text().strip()
-    assert service["image"] == f"openpolicyagent/opa:{pinned}-static"
+    images = {name: each["image"] for name, each in compose["services"].items()}
+    assert images["opa"] == images["opa-signed"] == f"openpolicyagent/opa:{pinned}-static"
+    assert all(re.fullmatch(r"[a-z/-]+:v?[0-9]+\.[0-9]+\.[0-9]+(-[a-z]+)?", image) for image in images.values())
 
 
-def test_it_runs_with_as_little_as_it_needs(service: dict[str, Any]) -> None:
+@pytest.mark.parametrize("name", SERVICES)
+def test_it_runs_with_as_little_as_it_needs(compose: dict[str, Any], name: str) -> None:
+    service = compose["services"][name]
     assert service["read_only"] is True
-    assert service["user"].split(":")[0] not in {"", "0", "root"}
+    assert service["user"].replace("${AIOC_UID:-", "").split(":")[0] not in {"", "0", "root"}
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
-    assert service.keys().isdisjoint(
-        {"privileged", "cap_add", "devices", "network_mode", "pid", "environment", "env_file"}
-    )
+    assert service.keys().isdisjoint({"privileged", "cap_add", "devices", "network_mode", "pid", "env_file"})
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_only_this_machine_can_reach_it_and_nothing_is_mounted_that_need_not_be(
+    compose: dict[str, Any], name: str, repository: Path
+) -> None:
+    service = compose["services"][name]
+    assert all(port.startswith("127.0.0.1:") for port in service.get("ports", []))
+    for volume in service["volumes"]:
+        assert volume["bind"] == {"create_host_path": False}
+        made_by_prepare = volume["source"].startswith("./deploy/run/")
+        assert made_by_prepare or (volume["read_only"] and (repository / volume["source"]).exists())
+
+
+def test_only_the_server_of_rego_starts_without_a_profile(compose: dict[str, Any]) -> None:
+    profiles = {name: each.get("profiles") for name, each in compose["services"].items()}
+    both = ["bundles", "monitoring"]
+    alone = ["monitoring"]
+    assert profiles == {"opa": None, "bundles": both, "opa-signed": both, "prometheus": alone, "grafana": alone}
+
+
+def test_secrets_are_files_that_prepare_makes(compose: dict[str, Any], repository: Path) -> None:
+    made = (repository / "deploy" / "prepare").read_text()
+    given = {name for each in compose["services"].values() for name in each.get("secrets", [])}
+    assert given == set(compose["secrets"])
+    for name, secret in compose["secrets"].items():
+        assert secret == {"file": f"./deploy/run/{name}"}
+        assert name in made
+    assert "deploy/run/" in (repository / ".gitignore").read_text().splitlines()
 
 
 def test_only_this_machine_can_reach_it(service: dict[str, Any]) -> None:
