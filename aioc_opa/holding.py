@@ -15,6 +15,8 @@ from aioc_opa.models.approval_bindings import ApprovalBindings
 from aioc_opa.models.stored_call import StoredCall
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aioc_opa.approvals.broker import ApprovalBroker
     from aioc_opa.call_request import Surroundings
     from aioc_opa.guard_core import Attempt
@@ -50,20 +52,30 @@ def bindings_of(
     )
 
 
-def hold(attempt: Attempt, suspended: Suspended, broker: ApprovalBroker) -> Suspended | Denied:
+def hold(
+    attempt: Attempt, suspended: Suspended, broker: ApprovalBroker, *, made: Callable[[str], None] | None = None
+) -> Suspended | Denied:
     """Store the request of a held call. Blocks on the store. Never raises: what goes wrong is a deny.
+
+    Args:
+        attempt: the call.
+        suspended: what policy says of it.
+        broker: stores the request.
+        made: told the id of a request that was not there before.
 
     Returns:
         `suspended` with the approval's id; or a deny, when nobody could ever approve this.
     """
     try:
-        return _held(attempt, suspended, broker)
+        return _held(attempt, suspended, broker, made)
     except Exception as error:  # noqa: BLE001 - a store, a directory or a name that fails, in whatever way
         logger.error("denied %s: no approval can be asked for (%s)", attempt.tool.name, _words(error))  # noqa: TRY400 - no values
         return _refused(attempt, suspended, Reason.APPROVAL_UNAVAILABLE)
 
 
-def _held(attempt: Attempt, suspended: Suspended, broker: ApprovalBroker) -> Suspended | Denied:
+def _held(
+    attempt: Attempt, suspended: Suspended, broker: ApprovalBroker, made: Callable[[str], None] | None
+) -> Suspended | Denied:
     proposal, prepared = suspended.proposal, attempt.prepared
     if suspended.policy_revision is None:
         logger.error("denied %s: the engine names no policy revision, so no approval can be bound", attempt.tool.name)
@@ -94,6 +106,8 @@ def _held(attempt: Attempt, suspended: Suspended, broker: ApprovalBroker) -> Sus
     opened = broker.open(held)
     if opened.record is not None and opened.kind in {"opened", "existing"}:
         # From here on the approval's end is what counts for this proposal.
+        if made is not None and opened.kind == "opened":
+            made(opened.record.approval_id)
         until = rfc3339_of_ms(opened.record.expires_at_ms)
         stored = proposal.model_copy(update={"expires_at": until})
         return replace(suspended, approval_id=opened.record.approval_id, proposal=stored)

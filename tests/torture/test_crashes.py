@@ -136,7 +136,7 @@ def recovered(target: str, count: int) -> None:
         f"--settle={each['executionId']}={'unknown' if each['mayHaveRun'] else 'not_entered'}" for each in listed
     ]
     with TemporaryDirectory() as folder:
-        office = Office(Path(folder), target, CliRunner().invoke)
+        office = Office(Path(folder), target, CliRunner().invoke)  # type: ignore[arg-type] # its files are all that is used
         office.set_up()
         assert recover(target, *settled, *office.own_files("ann")) == []
 
