@@ -35,7 +35,7 @@ _VERSION: Final = re.compile(r"Version: (\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
 _PROBE_SECONDS: Final = 30.0
 
 HOW_TO_GET_ONE: Final = (
-    "set AIOC_OPA_BIN to the absolute path of an `opa`, or put one on PATH; "
+    "set AIOC_OPA_BIN to the absolute path of an `opa`, or put one on PATH (scripts/find-opa of the source gets one); "
     f"it must be version {'.'.join(map(str, MINIMUM_OPA_VERSION))} or newer"
 )
 
