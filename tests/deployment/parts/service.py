@@ -140,7 +140,7 @@ def _run_of(invocation: Invocation) -> str:
 
 
 def main(folder: str, opa: str, database: str, counter: str) -> None:
-    postgres_connection.ANSWER_SECONDS = 1.5  # type: ignore[misc]  # a test need not wait for twelve
+    postgres_connection.ANSWER_SECONDS = 2.0  # type: ignore[misc]  # a test need not wait for twelve
     service = Service(Path(folder), opa, database, int(counter))
     for line in sys.stdin:
         sys.stdout.write(json.dumps(service.answer(json.loads(line))) + "\n")
