@@ -25,6 +25,21 @@ if TYPE_CHECKING:
 
 _Document = TypeVar("_Document", bound="WireModel")
 
+_WORDS: Final = {
+    "missing": "is missing",
+    "extra_forbidden": "is not known here; is it misspelt?",
+    "tuple_type": "must be an array",
+    "list_type": "must be an array",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "string_type": "must be a string",
+    "bool_type": "must be true or false",
+    "string_too_short": "must not be empty",
+    "too_short": "must not be empty",
+}
+"""By pydantic's type of an error, whose own words are about Python. Nothing here may be shorter than one, if at all."""
+
 _LIMITS: Final = JsonLimits(max_bytes=64 * 1024 * 1024, max_depth=8, max_nodes=1_000_000)
 
 
@@ -54,7 +69,8 @@ def read_document(path: str | Path, model: type[_Document], *, private: bool = F
         return model.model_validate(value, by_alias=True, by_name=False)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        raise InputFileError(f"{path}: {_place(first['loc'])}: {first['msg']}") from None
+        words = _WORDS.get(first["type"], first["msg"])
+        raise InputFileError(f"{path}: {_place(first['loc'])}: {words}") from None
 
 
 def _read(path: Path, *, private: bool) -> bytes:
