@@ -34,6 +34,7 @@ from aioc_opa.guard_resume import ResumingCall, look_up
 from aioc_opa.guard_settings import GuardSettings, SettingsDict
 from aioc_opa.guard_telemetry import Watch
 from aioc_opa.guard_waiting import Waiting, waiting_of
+from aioc_opa.handoff_audit import HandoffOutcome, recorded
 from aioc_opa.handoff_core import HandoffAttempt, begin_handoff, conclude_handoff
 from aioc_opa.holding import hold
 from aioc_opa.models.outcome import Allowed, Denied, HandoffAllowed, HandoffDenied, HandoffSuspended, Suspended
@@ -167,9 +168,9 @@ class ToolGuard(GuardBase):
         request = CallRequest.of_handoff(to_agent_name, raw_payload, **options)
         attempt = begin_handoff(request, self._deadline(), self.settings)
         if self.settings.telemetry is None:
-            return self._handoff_decided(attempt)
+            return self._handoff_decided(request, attempt)
         with Watch(self.settings.telemetry, self.settings, attempt, "handoff") as watch:
-            return watch.seen(self._handoff_decided(attempt))
+            return watch.seen(self._handoff_decided(request, attempt))
 
     def handoff(
         self, to_agent_name: str, raw_payload: str | dict[str, Any], **options: Unpack[HandoffOptions]
@@ -217,12 +218,11 @@ class ToolGuard(GuardBase):
     def _deadline(self) -> Deadline:
         return Deadline.after(self.settings.deadline)
 
-    def _handoff_decided(
-        self, attempt: HandoffAttempt | HandoffDenied
-    ) -> HandoffAllowed | HandoffDenied | HandoffSuspended:
+    def _handoff_decided(self, request: CallRequest, attempt: HandoffAttempt | HandoffDenied) -> HandoffOutcome:
         if not isinstance(attempt, HandoffAttempt):
-            return attempt
-        return conclude_handoff(attempt, self._ask(self.settings.handoff_path, attempt), self.settings)
+            return recorded(self._core.audit, request, attempt, attempt)
+        outcome = conclude_handoff(attempt, self._ask(self.settings.handoff_path, attempt), self.settings)
+        return recorded(self._core.audit, request, attempt, outcome)
 
     def _decided(
         self, arrival: Arrival | Denied, resumption: ResumingCall | None = None

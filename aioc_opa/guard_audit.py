@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aioc_opa.core.audit.labels import digest_label, id_label, reason_label, reason_labels, tool_label
 from aioc_opa.errors import AuditUnavailableError
 from aioc_opa.models.audit_event import AuditEvent
-from aioc_opa.models.outcome import Allowed, Denied
+from aioc_opa.models.outcome import Allowed, Denied, HandoffAllowed, HandoffDenied
 from aioc_opa.models.principal import Principal
 
 if TYPE_CHECKING:
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from aioc_opa.audit.arguments import ArgumentVault
     from aioc_opa.audit.trail import AuditTrail
     from aioc_opa.call_request import CallRequest, Surroundings
+    from aioc_opa.handoff_core import HandoffAttempt
     from aioc_opa.models.audit_event import AuditKind
-    from aioc_opa.models.outcome import Suspended
+    from aioc_opa.models.outcome import HandoffSuspended, Suspended
     from aioc_opa.permit import PermittedCall
     from aioc_opa.tool_registry import RegisteredTool
 
@@ -86,6 +87,17 @@ class GuardAudit:
         """
         if event is not None:
             self.trail.record_intent(event)
+        elif self.trail.mode == "required":
+            raise AuditUnavailableError("the event cannot be written")
+
+    async def record_intent_async(self, event: AuditEvent | None) -> None:
+        """`record_intent`, for coroutines.
+
+        Raises:
+            AuditUnavailableError: as for `record_intent`.
+        """
+        if event is not None:
+            await self.trail.record_intent_async(event)
         elif self.trail.mode == "required":
             raise AuditUnavailableError("the event cannot be written")
 
@@ -157,6 +169,41 @@ class GuardAudit:
             approval_id=getattr(outcome, "approval_id", None),
             proposal_ref=None if proposal_hash is None else self.trail.proposal_ref(tenant, proposal_hash),
             arguments_digest=arguments_digest,
+        )
+
+    def handoff(
+        self,
+        request: CallRequest,
+        attempt: HandoffAttempt | HandoffDenied,
+        outcome: HandoffAllowed | HandoffDenied | HandoffSuspended,
+    ) -> AuditEvent | None:
+        """The event of a decision on a handoff.
+
+        A model can invent whom it hands over to: where nothing allows or holds it, that name is a digest.
+        """
+        around: dict[str, Any] = (
+            {
+                "principal": request.principal if type(request.principal) is Principal else None,
+                "agent_name": id_label(request.agent_name),
+            }
+            if isinstance(attempt, HandoffDenied)
+            else self._around(attempt.surroundings)
+        )
+        tenant = None if around["principal"] is None else around["principal"].tenant
+        proposal_hash = None if outcome.question is None else outcome.question.proposal_hash
+        refused = isinstance(outcome, HandoffDenied)
+        return self._event(
+            "handoff_policy",
+            **around,
+            to_agent_name=digest_label(request.target) if refused else id_label(request.target),
+            decision="deny" if refused else "allow" if isinstance(outcome, HandoffAllowed) else "approval_required",
+            reason=self._code(outcome.code),
+            reasons=reason_labels(outcome.reasons, self._codes),
+            policy_revision=_bounded(outcome.policy_revision, MAX_REVISION),
+            decision_id=id_label(outcome.decision_id),
+            engine=id_label(outcome.engine or None),
+            duration_ms=outcome.duration_ms,
+            proposal_ref=None if proposal_hash is None else self.trail.proposal_ref(tenant, proposal_hash),
         )
 
     def refused(self, call: PermittedCall | None, denied: Denied, running: Running | None = None) -> AuditEvent | None:
