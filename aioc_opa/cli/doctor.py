@@ -13,6 +13,7 @@ import typer
 from aioc_opa.cli import logs
 from aioc_opa.cli.authorize import JsonOption, VerboseOption
 from aioc_opa.cli.deciding import ANY_REVISION, make_guard
+from aioc_opa.cli.doctor_extras import extra_findings
 from aioc_opa.cli.doctor_finding import Finding
 from aioc_opa.cli.doctor_server import DEFAULT_MAX_AGE_SECONDS, server_findings
 from aioc_opa.cli.engine_options import (
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HELP: Final = """Say what is installed, which engines can decide, and whether this set-up works.
+
+The extras are listed with what each is for, and how to install one that is missing.
 
 With --policy or --opa, each engine is asked for a probe decision about a tool that nobody owns: a sound policy denies
 it, in a decision that echoes the question. A misspelt --path, a policy that is not loaded and a policy that allows
@@ -122,7 +125,7 @@ def doctor(
         raise typer.BadParameter("--opa-config is for --opa")
     config = None if opa_config is None else read_object(opa_config).value
     definitions = _STAND_IN if tools is None else read_tool_list(tools)
-    findings = [_package(), _embedded(), _opa_binary(), *_set_up(options, definitions, deadline)]
+    findings = [_package(), _embedded(), _opa_binary(), *extra_findings(), *_set_up(options, definitions, deadline)]
     if options is not None and options.opa is not None:
         findings += server_findings(options, config=config, max_age_seconds=max_age)
     if json:

@@ -49,8 +49,9 @@ def bundle_findings(status: Look, answer: EngineAnswer | None, max_age_seconds: 
 def _bundle(name: str, facts: dict[str, Any], max_age_seconds: float) -> Finding:
     topic = f"bundle {name}"
     revision = facts.get("active_revision")
-    if not facts.get("last_successful_activation"):
-        text = "never activated: every decision is denied; look at OPA's log, at the URL and at the signing key"
+    if _age(facts.get("last_successful_activation")) is None:
+        code = f" ({facts['code']})" if facts.get("code") else ""
+        text = f"never activated{code}: every decision is denied; look at OPA's log, at the URL and at the signing key"
         return Finding(topic, ok=False, text=text)
     if facts.get("code"):
         text = f"the last one was not taken ({facts['code']}), so {revision!r} stays in force: look at OPA's log"

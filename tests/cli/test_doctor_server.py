@@ -150,7 +150,12 @@ def status(**facts: Any) -> Look:
         (status(last_successful_request="2019-01-01T00:00:00Z"), False, "stale: last fetched"),
         (status(last_successful_request="0001-01-01T00:00:00Z"), False, "last fetched never"),
         (status(last_successful_request=None), False, "last fetched never"),
-        (status(last_successful_activation=None), False, "never activated"),
+        (status(last_successful_activation=None), False, "never activated: every"),
+        (
+            status(last_successful_activation="0001-01-01T00:00:00Z", code="bundle_error"),
+            False,
+            "activated (bundle_error)",
+        ),
         (status(code="bundle_error"), False, "the last one was not taken (bundle_error)"),
         (status(active_revision=""), False, "has no revision"),
         (Look(200, None, {"result": {"bundles": {"policy": None}}}), False, "never activated"),
