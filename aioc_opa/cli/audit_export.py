@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -26,7 +27,7 @@ from aioc_opa.cli.audit_options import (
     selection,
 )
 from aioc_opa.cli.exit_status import ExitStatus
-from aioc_opa.cli.terminal import json_line, say, warn
+from aioc_opa.cli.terminal import escaped, json_line, say, warn
 from aioc_opa.models.audit_event import AuditEvent
 from aioc_opa.models.audit_record import EventContent
 
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 HELP: Final = """Write the events of audit logs to standard output, for a SIEM or a spreadsheet.
 
 jsonl: one object an event, with its writer, sequence number and hash; ASCII. csv: the same as columns; lists are joined
-by a blank, and a text that a spreadsheet would take for a formula gets an apostrophe before it.
+by a blank, and characters that act on others or are not seen are escapes, as in `audit tail`. What a spreadsheet would
+take for a formula, at the start of a text or behind a separator in it, gets an apostrophe before it.
 
 It reads, and verifies nothing but each record's own hash; `audit verify` does, on the log itself.
 
@@ -50,7 +52,13 @@ Examples:
   aioc-opa audit export audit.db --format csv --decision deny > denials.csv
 """
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+_SIGNS: Final = "=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b\u2212"
+"""What begins a formula, full-width, small and typographic forms included: some spreadsheets read them as ASCII."""
+
+_FORMULA: Final = re.compile(
+    rf"(?:^|[;,|\t\r\n])[\s\"'\x00-\x1f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]*(?=[{_SIGNS}])"
+)
+"""Where one may begin: at the start, or where somebody's locale has another separator than the comma."""
 
 
 class ExportFormat(StrEnum):
@@ -113,4 +121,4 @@ def _cell(value: object) -> str:
     if value is None:
         return ""
     text = " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return escaped(_FORMULA.sub(lambda found: f"{found[0]}'", text))

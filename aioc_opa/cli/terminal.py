@@ -36,7 +36,12 @@ def shown(text: object, longest: int = LONGEST) -> str:
     cut = str(text)
     if len(cut) > longest:
         cut = cut[:longest] + "…"
-    return "".join(_escaped(character) for character in cut)
+    return escaped(cut)
+
+
+def escaped(text: str) -> str:
+    """`text`, whole, with every character that a reader does not see, or that acts on others, as an escape."""
+    return "".join(_escaped(character) for character in text)
 
 
 def cell(text: object) -> Text:
