@@ -13,8 +13,22 @@ if TYPE_CHECKING:
 
     from aioc_opa.audit.report_blocks import Block, Cell, Page
 
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~&:@$^=]|(?<=[wW]{3})\.)")
-"""Everything that Markdown, its common extensions, or HTML inside it could read; names of sites and mail included."""
+_SPECIAL: Final = re.compile(
+    r"""(
+      [\\`*\[\]<>|~${}^]               # marks, code, links, HTML, columns; mathematics and templates of extensions
+    | (?<![A-Za-z0-9])_|_(?![A-Za-z0-9])  # emphasis begins and ends outside of words (CommonMark 6.2)
+    | &(?=\#?[A-Za-z0-9]{1,32};)        # entities
+    | :(?=//|[A-Za-z+-][\w+-]*:)        # addresses, and emoji by name
+    | (?<=mailto):|(?<=xmpp):           # GitHub Flavored Markdown 6.9
+    | @(?=\w)                           # mail, and whoever is called by a name
+    | \#(?=\w)|^\#                     # issues and headings
+    | (?<=[wW]{3})\.                   # sites
+    | ([=+])(?=\2)|(?<=([=+]))\3       # highlights and insertions of extensions
+    | ^[-+=](?=\s|[-+=])               # lists, rules and headings, where a text begins its line
+    )""",
+    re.VERBOSE,
+)
+"""What Markdown, its common extensions, or HTML inside it would read, where it would; ordinary text stays readable."""
 
 _OURS: Final = re.compile(r"([\\*_\[\]<>|])")
 """Likewise in our own sentences, which have code in backticks, and no links."""
@@ -26,7 +40,7 @@ def markdown_text(page: Page) -> str:
     """The report."""
     lines = [f"# {page.title}", ""]
     for sentence in page.lead:
-        lines += [_escaped(sentence), ""]
+        lines += [escaped(sentence), ""]
     for section in page.sections:
         lines += [f"## {section.title}", ""]
         for block in section.blocks:
@@ -66,11 +80,11 @@ def _table(columns: tuple[str, ...], rows: list[tuple[Cell, ...]] | list[tuple[s
 
 def _cell(cell: Cell) -> str:
     if isinstance(cell, Data):
-        return _escaped(cell.text)
+        return escaped(cell.text)
     return number_text(cell) if isinstance(cell, int) else _ours(cell)
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """`text` as text. `visible` has taken every line's end and control character out of what is data."""
     return _SPECIAL.sub(r"\\\1", text)
 

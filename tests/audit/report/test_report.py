@@ -11,7 +11,7 @@ from aioc_opa.audit import report_reading
 from aioc_opa.audit.report import page_of
 from aioc_opa.audit.report_charts import axis_end
 from aioc_opa.audit.report_html import html_text
-from aioc_opa.audit.report_markdown import markdown_text
+from aioc_opa.audit.report_markdown import escaped, markdown_text
 from aioc_opa.audit.sources import FolderSource
 from aioc_opa.audit.sql import SqlSink
 from aioc_opa.audit.trail import AuditTrail
@@ -61,7 +61,7 @@ def test_the_period_holds_what_export_gives_for_it(log: Path, capsys: Captured) 
     decided = [each for each in exported if each["kind"] == "tool_policy" or each["kind"] == "access"]
     text = markdown(capsys, log, *period)
     assert f"| decisions | {len(decided)} |  |" in text
-    assert "from 2026-07-10T00\\:00\\:00.000Z to before 2026-07-11T00\\:00\\:00.000Z" in text
+    assert "from 2026-07-10T00:00:00.000Z to before 2026-07-11T00:00:00.000Z" in text
 
 
 def test_only_the_tenants_that_are_asked_for_are_counted_and_that_is_said(tmp_path: Path, capsys: Captured) -> None:
@@ -70,7 +70,7 @@ def test_only_the_tenants_that_are_asked_for_are_counted_and_that_is_said(tmp_pa
         log.decision(JULY, tenant=tenant)
     text = markdown(capsys, log.write(tmp_path), "--tenant", "acme", "--tenant", SCRIPT)
     assert "| decisions | 3 |" in text
-    assert "Only events of these tenants\\: \\<script\\>document.title" in text
+    assert "Only events of these tenants: \\<script\\>document.title" in text
     assert "Events of other tenants" in text
 
 
@@ -116,7 +116,7 @@ def test_anchors_and_expected_writers_are_part_of_the_verification(
     assert "| verification | nothing found | against 1 anchor |" in text
     assert "What an anchor knows could not have been changed" in text
     text = markdown(capsys, folder, "--keys", keys, "--expect-writer", "api-9", expect=1)
-    assert "missing\\_writer" in text
+    assert "missing_writer" in text
     path_of(folder).write_text("".join(path_of(folder).read_text().splitlines(keepends=True)[:9]))
     assert "truncated" in markdown(capsys, folder, "--keys", keys, "--anchor", note, "--anchor-keys", keys, expect=1)
 
@@ -128,7 +128,7 @@ def test_a_database_gives_the_same_figures(tmp_path: Path, keys: Path, capsys: C
             trail.record(event(number))
     text = markdown(capsys, path, "--keys", keys)
     assert "| decisions | 3 |" in text
-    assert "| issue\\_refund | 0 | 0 | 3 | 3 |" in text
+    assert "| issue_refund | 0 | 0 | 3 | 3 |" in text
 
 
 def test_gaps_of_these_records_are_named(tmp_path: Path, capsys: Captured) -> None:
@@ -216,9 +216,42 @@ def test_markdown_reads_nothing_out_of_names(tmp_path: Path, capsys: Captured) -
     for name in ("a|b", "[x](http://evil.example)", "<b>bold</b>", "`code`", "**x**", "@everyone", "a\nb"):
         log.decision(JULY, tool_name=name)
     text = markdown(capsys, log.write(tmp_path))
-    for shown in ("a\\|b", "\\[x\\]\\(http\\:", "\\<b\\>bold", "\\`code\\`", "\\*\\*x\\*\\*", "\\@everyone", "a\\\\nb"):
+    for shown in ("a\\|b", "\\[x\\](http\\:", "\\<b\\>bold", "\\`code\\`", "\\*\\*x\\*\\*", "\\@everyone", "a\\\\nb"):
         assert f"| {shown}" in text
     assert "http:" not in text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "issue_refund",
+        "sha256:ab",
+        "2026-07-10T09:00:00.000Z",
+        "api-1",
+        "v1.2.3",
+        "a=b",
+        "AT&T",
+        "a (b)",
+        "1+1",
+        "why?!",
+        "-",
+    ],
+)
+def test_markdown_leaves_ordinary_texts_as_they_are(name: str) -> None:
+    assert escaped(name) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("_x_", "\\_x\\_"), ("a__b", "a\\_\\_b"), ("kim@acme.example", "kim\\@acme.example"), ("mailto:a", "mailto\\:a"),
+        ("www.x.y", "www\\.x.y"), ("&lt;", "\\&lt;"), ("==x==", "\\=\\=x\\=\\="), ("++x++", "\\+\\+x\\+\\+"),
+        ("#12", "\\#12"), ("# x", "\\# x"), ("- x", "\\- x"), ("{{ x }}", "\\{\\{ x \\}\\}"), (":smile:", "\\:smile:"),
+        ("$x$", "\\$x\\$"), ("~~x~~", "\\~\\~x\\~\\~"), ("ftp://x", "ftp\\://x"),
+    ],
+)  # fmt: skip
+def test_markdown_escapes_what_it_would_read(name: str, written: str) -> None:
+    assert escaped(name) == written
 
 
 @pytest.mark.parametrize(
