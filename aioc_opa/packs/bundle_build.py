@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from aioc_opa.core.bundles.content import content_digest
 from aioc_opa.core.bundles.revision import Revision
-from aioc_opa.core.bundles.roots import within
+from aioc_opa.core.bundles.roots import root_problem, within
 from aioc_opa.core.canonical_json import canonical_text
 from aioc_opa.core.rfc3339 import parse_rfc3339
 from aioc_opa.errors import PolicyLoadError
@@ -96,6 +96,8 @@ def build_bundle(
     if not modules and not data:
         raise PolicyLoadError(f"{folder}: nothing of the policy lies in this part")
     texts = ["/".join(root) for root in roots]
+    if problem := root_problem(texts):
+        raise PolicyLoadError(f"{folder}: {problem}")
     digest = content_digest(modules=modules, data=data, roots=texts)
     statement = _statement(terms, digest, is_part=part.is_part)
     _require_unexpired(statement)

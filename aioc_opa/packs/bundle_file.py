@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from aioc_opa.core.bundles.content import content_digest
 from aioc_opa.core.bundles.revision import Revision
 from aioc_opa.core.bundles.roots import Path as DataPath
-from aioc_opa.core.bundles.roots import root_path
+from aioc_opa.core.bundles.roots import root_path, root_problem
 from aioc_opa.errors import PolicyLoadError
 from aioc_opa.models.bundle_statement import BundleStatement
 from aioc_opa.packs.bundle_manifest import read_bundle_manifest
@@ -96,6 +96,8 @@ def read_bundle(path: Path) -> BundleFile:
     data = decode_document(source, DATA, files[DATA]) if DATA in files else {}
     if not manifest.roots or "" in manifest.roots:
         raise PolicyLoadError(f"{source}: .manifest: roots must name what the bundle owns")
+    if problem := root_problem(manifest.roots):
+        raise PolicyLoadError(f"{source}: .manifest: {problem}")
     manifest.check_roots(source, packages, data)
     digest = content_digest(modules=modules, data=data, roots=manifest.roots)
     if digest != statement.digest:

@@ -41,7 +41,7 @@ class BundleManifest:
             if not self._owns(package):
                 raise PolicyLoadError(f"{source}: {name}: lies outside the roots of .manifest")
         for path in _leaves(data, ()):
-            if not self._owns(path):
+            if path and not self._owns(path):  # no path: there is no data
                 raise PolicyLoadError(f"{source}: data.{'.'.join(path)} lies outside the roots of .manifest")
 
     def _owns(self, path: tuple[str, ...]) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from aioc_opa.core.canonical_json import canonical_text
+from aioc_opa.core.limits import MAX_SAFE_INTEGER
 from aioc_opa.packs.data_documents import value_at
 from aioc_opa.packs.lint.linted import rule_line, rule_name
 from aioc_opa.packs.lint.module_rules import VERDICT_SETS
@@ -177,7 +178,7 @@ class _Terms:
         if kind in {"string", "boolean"}:
             return _plain(node["value"])
         if kind == "number":
-            return int(node["value"]) if float(node["value"]).is_integer() else None
+            return _whole(node["value"])
         if kind in {"array", "set"}:
             members = [self.value(member, depth + 1) for member in node["value"]]
             return None if None in members else members
@@ -200,6 +201,13 @@ class _Terms:
             return {**base, "separationOfDuties": False}
         more = {"quorum": values[1]} if helper == "by_persons" else {}
         return {**base, "approverRoles": values[0], **more}
+
+
+def _whole(value: Any) -> JsonValue:
+    """A number that terms can have; None for any other."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and abs(value) <= MAX_SAFE_INTEGER else None
 
 
 def _plain(value: Any) -> JsonValue:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from aioc_opa.packs.bundle_rules import ParsedRule
 
 
+_MAX_NESTING: Final = 300
+"""Of objects and lists in a syntax tree: two for each bracket. What is written by hand has a few dozen."""
 MORE: Final = "more"
 """In METADATA: what else stands at the same place, with another scope."""
 
@@ -58,8 +60,15 @@ def parse_bundle(bundle: BundleFile, *, opa_binary: Path) -> ParsedBundle:
     """Parse the modules of `bundle`.
 
     Raises:
-        PolicyLoadError: OPA cannot read them, or a pack's manifest is refused.
+        PolicyLoadError: OPA cannot read them, they are nested too deep, or a pack's manifest is refused.
     """
+    try:
+        return _parse(bundle, opa_binary)
+    except RecursionError:
+        raise PolicyLoadError(f"{bundle.source}: a module is nested too deep to be read") from None
+
+
+def _parse(bundle: BundleFile, opa_binary: Path) -> ParsedBundle:
     with tempfile.TemporaryDirectory(prefix="aioc-opa-inspect-") as folder:
         root = Path(folder)
         for name, text in bundle.modules.items():
@@ -73,6 +82,8 @@ def parse_bundle(bundle: BundleFile, *, opa_binary: Path) -> ParsedBundle:
         unread = sorted(bundle.modules.keys() ^ policy.modules.keys())
         if unread:  # such as a folder that the lint leaves out: what is not said here must not decide
             raise PolicyLoadError(f"{bundle.source}: {unread[0]}: a module in such a folder is refused; rename it")
+        for place, module in policy.modules.items():
+            _require_flat(bundle.source, place, module.tree)
         annotations = _annotations(bundle, root, opa_binary)
     owners: Mapping[str, str] = {}
     if has_routes(bundle.modules):
@@ -111,6 +122,7 @@ def _annotations(bundle: BundleFile, root: Path, opa_binary: Path) -> dict[tuple
         raise PolicyLoadError(f"{bundle.source}: opa inspect: {(done.stderr or done.stdout).strip()}")
     for item in json.loads(done.stdout).get("annotations") or []:
         metadata, location = item["annotations"], item["location"]
+        _require_flat(bundle.source, "METADATA", metadata)
         if metadata.get("scope") in {"package", "subpackages"}:
             place = (".".join(str(part["value"]) for part in item["path"][1:]), 0)
         else:
@@ -119,6 +131,21 @@ def _annotations(bundle: BundleFile, root: Path, opa_binary: Path) -> dict[tuple
         if first is not metadata:  # of another scope, at the same place
             found[place] = {**first, MORE: [*_more(first), metadata]}
     return found
+
+
+def _require_flat(source: str, place: str, tree: object) -> None:
+    """What is read of a tree is read by recursion."""
+    level = [tree]
+    for _ in range(_MAX_NESTING):
+        level = [
+            below
+            for node in level
+            for below in (node.values() if isinstance(node, dict) else node if isinstance(node, list) else ())
+            if isinstance(below, dict | list)
+        ]
+        if not level:
+            return
+    raise PolicyLoadError(f"{source}: {place}: is nested too deep to be read")
 
 
 def is_entrypoint(metadata: JsonObject) -> bool:

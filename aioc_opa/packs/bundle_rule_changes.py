@@ -7,10 +7,10 @@ and one came.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from aioc_opa.core.canonical_json import canonical_text
 from aioc_opa.packs.bundle_pairing import left_over, paired
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def import_changes(before: ParsedBundle, after: ParsedBundle) -> Iterator[JsonOb
 def metadata_changes(before: ParsedBundle, after: ParsedBundle) -> Iterator[JsonObject]:
     """METADATA of packages and rules that came, went or changed; that of a new rule is among it."""
     removed, added = left_over(
-        _metadata(before), _metadata(after), lambda about: (about.name, about.digest, canonical_text(about.metadata))
+        _metadata(before), _metadata(after), lambda about: (about.name, about.digest, _json(about.metadata))
     )
     pairs = paired(removed, added, lambda about: (about.name, about.digest), lambda about: about.name)
     found: list[JsonObject] = [
@@ -87,7 +87,7 @@ def metadata_changes(before: ParsedBundle, after: ParsedBundle) -> Iterator[Json
             "after": None if new is None else new.metadata,
         }
         for old, new in pairs
-        if old is None or new is None or canonical_text(old.metadata) != canonical_text(new.metadata)
+        if old is None or new is None or _json(old.metadata) != _json(new.metadata)
     ]
     yield from sorted(found, key=lambda change: str(change["name"]))
 
@@ -116,4 +116,9 @@ def _name(rule: ParsedRule) -> str:
 
 def _titled(rule: ParsedRule) -> Hashable:
     title = rule.metadata.get("title")
-    return object() if title is None else (_name(rule), canonical_text(title))
+    return object() if title is None else (_name(rule), _json(title))
+
+
+def _json(value: object) -> str:
+    """METADATA may hold numbers that RFC 8785 cannot write."""
+    return json.dumps(value, sort_keys=True)

@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from aioc_opa.core.bundles.data_changes import path_text
 from aioc_opa.packs.lint.linted import rule_line, rule_name
 from aioc_opa.packs.lint.rego_tree import line_of, variables
 
@@ -27,7 +28,7 @@ class ParsedRule:
 
     Attributes:
         package: with dots.
-        name: the head's first word.
+        name: the head's reference: a word, or ``a.b["c d"][x]`` where it has more.
         file: path in the bundle.
         line: from 1.
         digest: SHA-256 of its tree without places, and of what its imported names stand for: the same when only
@@ -72,13 +73,20 @@ def _rule(module: Module, rule: Node, annotations: Mapping[tuple[str, int], Json
     tree = json.dumps([_without_places(alone), meant], sort_keys=True)
     return ParsedRule(
         package=".".join(module.package),
-        name=rule_name(rule),
+        name=_head(rule),
         file=module.file,
         line=rule_line(rule),
         digest=hashlib.sha256(tree.encode()).hexdigest(),
         text=_text(rule),
         metadata=annotations.get((module.file, line_of(rule)), {}),
     )
+
+
+def _head(rule: Node) -> str:
+    name = rule_name(rule)
+    for part in rule["head"]["ref"][1:]:
+        name = path_text([part["value"]], name) if part["type"] == "string" else f"{name}[{_source(part)}]"
+    return name
 
 
 def _text(rule: Node) -> str:

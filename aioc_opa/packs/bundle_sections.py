@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from aioc_opa.core.json_value import JsonObject
+
+_TERMS: Final = {"approverRoles", "quorum", "separationOfDuties", "ttlSeconds"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ def inspect_sections(document: JsonObject) -> Iterator[Section]:
         ("created", statement["createdAt"] or "not said"),
         ("expires", statement["expiresAt"] or "never"),
         ("holds", "a part of a policy" if statement["part"] else "a whole policy"),
-        ("roots", ", ".join(found["roots"])),
+        ("roots", json.dumps(found["roots"])[1:-1].replace('"', "")),
         ("signature", f"{'present' if signature['present'] else 'none'}; {signature['text']}"),
         ("archive", f"sha256 {found['archiveSha256']}"),
         ("entrypoints", ", ".join(found["entrypoints"]) or "none"),
@@ -117,7 +119,9 @@ def terms_text(terms: dict[str, Any] | None) -> str:
     """Terms of an approval, in words."""
     if terms is None:
         return "computed, or from data"
-    persons = f"{terms['quorum']} of {' or '.join(terms['approverRoles'])}"
+    if terms.keys() != _TERMS or not isinstance(terms["approverRoles"], list):
+        return f"not terms of an approval: {json_text(terms)}"
+    persons = f"{terms['quorum']} of {' or '.join(map(str, terms['approverRoles']))}"
     may = "not the requester" if terms["separationOfDuties"] else "the requester may"
     return f"{persons}, {may}, within {terms['ttlSeconds']} s"
 

@@ -90,7 +90,7 @@ def read_policy_files(path: Path, *, whole: bool = False) -> dict[str, bytes]:
 
     Args:
         path: of the folder or the archive.
-        whole: for an archive that another OPA will load: refuse the test modules in it, for OPA evaluates them.
+        whole: for an archive that another OPA will load: refuse all but policy in it, for OPA may load it: tests.
 
     Raises:
         PolicyLoadError: it cannot be read, or holds something that is refused.
@@ -150,4 +150,7 @@ def _read_archive(path: Path, *, whole: bool) -> dict[str, bytes]:
         elif whole and relative.lower().endswith(".rego"):
             # One revision would stand for two policies.
             raise PolicyLoadError(f"{path}: {relative!r}: a bundle has no test modules; OPA would load them as policy")
+        elif whole:
+            # OPA takes a file of any name that ends in ".manifest" for the manifest.
+            raise PolicyLoadError(f"{path}: {relative!r}: a bundle has modules, data, manifest and signature only")
     return intake.files

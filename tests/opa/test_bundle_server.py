@@ -23,8 +23,13 @@ from aioc_opa.errors import PolicyLoadError
 from aioc_opa.guard import ToolGuard
 from aioc_opa.models.outcome import Allowed
 from aioc_opa.packs.bundle_build import BuiltBundle, BundleTerms, build_bundle
+from aioc_opa.packs.bundle_file import read_bundle
 from aioc_opa.packs.bundle_parts import WHOLE, Part
 from aioc_opa.packs.bundle_sign import sign_bundle
+from aioc_opa.packs.bundle_writer import bundle_archive
+from aioc_opa.packs.lint.linted import run_opa
+from aioc_opa.packs.policy_files import MANIFEST, SIGNATURES
+from aioc_opa.revision_gate import UnsafeAnyRevision
 from aioc_opa.revision_gates import AllOf, MinimumCounters, NamedRevisions
 from tests.conftest import ROOT
 from tests.opa.bundle_server import BundleServer, opa_configuration, signing_key, until
@@ -248,6 +253,40 @@ def test_two_teams_bundles_with_disjoint_roots_decide_together_and_an_unexpected
             assert fresh.refresh() == ("bundle 'airline' is at the server and was not expected",)
         with FreshBundles(lambda: OpaAdmin(opa.url), bundles=["platform", "airline", "third"], max_age_seconds=60) as f:
             assert f.refresh() == ("bundle 'third' is not at the server",)
+
+
+def revisionless(publisher: Publisher) -> bytes:
+    """A well-signed bundle of the same policy that has no revision: `bundle sign` refuses it, `opa sign` does not."""
+    place = publisher.folder / "revisionless"
+    place.mkdir()
+    signed = publisher.folder / "named.tar.gz"
+    signed.write_bytes(publisher.built("tools", 7).archive)
+    files = dict(read_bundle(signed).files)
+    files[MANIFEST] = json.dumps({"roots": json.loads(files[MANIFEST])["roots"], "rego_version": 1}).encode()
+    (place / "b.tar.gz").write_bytes(bundle_archive(files))
+    key = f"--signing-key={publisher.key}"
+    done = run_opa(publisher.opa, "sign", key, "--signing-alg=RS256", "--bundle", "b.tar.gz", cwd=place)
+    assert done.returncode == 0, done.stderr
+    return bundle_archive({**files, SIGNATURES: (place / SIGNATURES).read_bytes()})
+
+
+def test_a_bundle_without_a_revision_and_one_that_is_missing_are_rejected_by_every_gate_with_names(
+    publisher: Publisher, served: BundleServer, tmp_path: Path
+) -> None:
+    served.put("tools.tar.gz", revisionless(publisher))
+    with running(publisher, tmp_path, served.port, "tools") as opa:
+        until(lambda: status(opa).get("last_successful_activation", "0001").startswith("2"))
+        assert asked(opa, UnsafeAnyRevision()) == ("allowed", None)
+        named = NamedRevisions({"tools": [str(publisher.built("tools", 7).revision)]})
+        for gate in (MinimumCounters({"tools": 0}), named):
+            assert asked(opa, gate)[0] == "policy_revision_rejected"
+        with FreshBundles(lambda: OpaAdmin(opa.url), bundles=["tools"], max_age_seconds=60) as fresh:
+            fresh.refresh()
+            assert asked(opa, fresh)[0] == "policy_revision_rejected"
+        served.put("tools.tar.gz", publisher.signed("tools", 7))
+        until(lambda: active(opa) == 7)
+        assert asked(opa, MinimumCounters({"tools": 7}))[0] == "allowed"
+        assert asked(opa, MinimumCounters({"tools": 7, "airline": 0}))[0] == "policy_revision_rejected"
 
 
 def test_one_teams_bundle_alone_decides_nothing(publisher: Publisher, served: BundleServer, tmp_path: Path) -> None:

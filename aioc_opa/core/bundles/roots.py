@@ -7,7 +7,8 @@ were there.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import combinations
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -18,6 +19,24 @@ Path: TypeAlias = tuple[str, ...]
 
 SYSTEM = "system"
 """Below it OPA keeps things of its own (``data.system.bundles``): no bundle owns all of it."""
+
+
+KEPT_BY_OPA: Final = (SYSTEM, "bundles")
+"""Where OPA writes each bundle's manifest, and reads the revision that decisions name: no bundle writes there."""
+
+
+def root_problem(roots: Collection[str]) -> str | None:
+    """What is wrong with the roots of one bundle, in words; None when nothing is."""
+    paths = [root_path(root) for root in roots]
+    for root, path in zip(roots, paths, strict=True):
+        if not path or "/".join(path) != root or ".." in path or "." in path:
+            return "a root is segments with one slash between them, such as aioc/packs"
+        if next(overlaps([path], [KEPT_BY_OPA]), None) is not None:
+            return f"{'/'.join(KEPT_BY_OPA)} is OPA's own: no root may lie at, below or above it"
+    for one, other in combinations(paths, 2):
+        if next(overlaps([one], [other]), None) is not None:
+            return "two roots of a bundle may not be the same, nor one below the other"
+    return None
 
 
 def root_path(root: str) -> Path:
