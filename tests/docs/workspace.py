@@ -2,7 +2,7 @@
 
 Addresses and keys that stand in the documents are made real here, and only here:
 
-- ports 8181 and 8282 are free ones;
+- ports 8181, 8282 and 9464 are free ones;
 - a command that ends in ``&`` is a server: what follows waits until it answers;
 - the files of `KEYS` lie in ``keys/``: a certificate authority, a client's certificate, a token, a signing key.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tests.docs.blocks import Block
 
 COPIED: Final = ("rego", "deploy", "schemas", "examples", "docker-compose.yml", "tests/vectors", "tests/policies")
-PORTS: Final = ("8181", "8282")
+PORTS: Final = ("8181", "8282", "9464")
 _SECONDS: Final = 120.0
 
 
