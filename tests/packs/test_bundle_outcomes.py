@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from aioc_opa.errors import PolicyLoadError
 from aioc_opa.packs.bundle_build import BundleTerms, build_bundle
 from aioc_opa.packs.bundle_file import read_bundle
 from aioc_opa.packs.bundle_outcomes import approval_asks, tool_outcomes
@@ -86,3 +87,10 @@ def test_a_computed_code_is_any_code_and_an_allow_counts_for_the_owner_alone(tmp
     assert found["one"].deny == found["two"].deny == {"a", "b", "c"}
     assert (found["one"].allow, found["two"].allow) == ({"b"}, set())
     assert (found["one"].owner, found["two"].owner) == ("p", None)
+
+
+def test_opa_build_itself_refuses_what_exceeds_the_capabilities(tmp_path: Path, opa_binary: Path) -> None:
+    """Whatever the lint finds: it is not run here."""
+    for call in ('http.send({"method": "get", "url": "http://a"})', "time.now_ns()", 'rand.intn("a", 2)'):
+        with pytest.raises(PolicyLoadError, match="opa build refuses the policy"):
+            parsed(tmp_path / call[:4], opa_binary, f"x := {call}\n")
