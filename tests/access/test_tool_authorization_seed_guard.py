@@ -17,19 +17,14 @@ from aioc_opa.access.gate import AccessGate, AccessGranted
 from aioc_opa.access.identities import IdentityBinding, IdentityBindings
 from aioc_opa.models.tool_authorization import ToolApprovalRequest, ToolApprovalResult
 from tests.access.gating import Adapter, Approvals, Gate, answering, question, result
+from tests.access.guarded_access import CALL, Both, gate
 from tests.access.sentences import named_by, sentence, statements
-from tests.access.test_guard_access import CALL, Both, gate
 from tests.doubles import ScriptedEngine
 
 if TYPE_CHECKING:
     from aioc_opa.models.tool_authorization import ToolAuthorizationRequest, ToolAuthorizationResult
 
 WORDS_THAT_NAME_A_STATEMENT = 4
-
-
-@pytest.fixture(params=["sync", "async"])
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 @pytest.mark.parametrize("statement", statements())

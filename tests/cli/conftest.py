@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import tempfile
 import time
@@ -195,3 +196,8 @@ def decide(aioc: Command, files: Files, opa: str) -> Command:
         )
 
     return run
+
+
+@pytest.fixture
+def rego(repository: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(repository / "rego", tmp_path / "rego"))
