@@ -70,7 +70,7 @@ class JsonLinesSink:
             if tail.unended:
                 self._write(self._opened(tail.segment), b"\n")
         except OSError as error:
-            raise SinkError(f"the log cannot be opened: {type(error).__name__}") from None
+            raise SinkError(f"the log cannot be opened: {error.strerror or type(error).__name__}") from None
         return Resumed(tail.head, tail.torn, tail.checkpoints)
 
     def segment_after(self, head: Head | None) -> int:
@@ -93,7 +93,7 @@ class JsonLinesSink:
         except NotARegularFileError as error:
             raise AuditLogError(f"audit log of {self._writer!r}: {error}") from None
         except OSError as error:
-            raise SinkError(f"the log cannot be written: {type(error).__name__}") from None
+            raise SinkError(f"the log cannot be written: {error.strerror or type(error).__name__}") from None
 
     def close(self) -> None:
         """See `AuditSink`. Another process may be the writer then."""

@@ -89,7 +89,7 @@ class AuditTrail:
             chain.open()
         except SinkError as error:
             # A database that is down now may be up when something has to be recorded.
-            _log.critical("audit: the log cannot be used now: %s", type(error).__name__)
+            _log.critical("audit: the log of %r cannot be used now: %s", writer, error)
         except BaseException:
             sink.close()
             raise
