@@ -11,7 +11,8 @@ from rich.text import Text
 from aioc_opa.cli import logs
 from aioc_opa.cli.approvals_options import AnyTenantOption, StoreOption, opened_store
 from aioc_opa.cli.authorize import JsonOption
-from aioc_opa.cli.terminal import json_line, say, stdout_console, warn
+from aioc_opa.cli.tables import say_table
+from aioc_opa.cli.terminal import json_line, say, warn
 from aioc_opa.core.approvals.review_document import summary
 from aioc_opa.core.approvals.review_page import duration
 from aioc_opa.core.approvals.review_text import plain
@@ -56,7 +57,7 @@ def list_approvals(
     if json:
         say(json_line({"approvals": [summary(record) for record in listed], "more": more}))
     elif listed:
-        stdout_console().print(_table(listed, now_ms))
+        say_table(_table(listed, now_ms))
     else:
         say("there is none")
     if more:

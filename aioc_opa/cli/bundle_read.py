@@ -22,7 +22,8 @@ from aioc_opa.cli.bundle_options import (
     verification,
 )
 from aioc_opa.cli.exit_status import ExitStatus
-from aioc_opa.cli.terminal import json_line, say, shown, stdout_console
+from aioc_opa.cli.tables import say_table
+from aioc_opa.cli.terminal import json_line, say, shown
 from aioc_opa.engines.local_opa_signature import verified_copy
 from aioc_opa.engines.opa_binary import find_opa_binary
 from aioc_opa.errors import PolicyLoadError
@@ -143,7 +144,7 @@ def _table(section: Section) -> None:
         table.add_column(column, overflow="fold")
     for row in section.rows:
         table.add_row(*(Text(shown(text, longest=_LONGEST_CELL)) for text in row))
-    stdout_console().print(table)
+    say_table(table)
     _say_what_is_cut(section)
     say("")
 
