@@ -74,9 +74,9 @@ class JsonLinesSink:
         return Resumed(tail.head, tail.torn, tail.checkpoints)
 
     def segment_after(self, head: Head | None) -> int:
-        """See `AuditSink`."""
+        """See `AuditSink`. Torn bytes and the record that repairs them stand in one line, so in one file."""
         full = head is not None and head.segment == self._segment and self._size >= self._segment_bytes
-        return self._segment + 1 if full else self._segment
+        return self._segment + 1 if full and not self._torn else self._segment
 
     def append(self, records: Sequence[Sealed]) -> None:
         """See `AuditSink`. Synced to disk (fdatasync), and then noted in the head file."""

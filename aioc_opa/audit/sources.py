@@ -187,7 +187,10 @@ class DatabaseSource:
             while True:
                 found = _rows(database, query, {"writer": writer, "after": after, "page": _PAGE})
                 for row in found:
-                    after = int(row["sequence"])
+                    if type(row["sequence"]) is not int:  # SQLite keeps what it is given, whatever the column's type
+                        yield Line(f"after row {after}", 1, b"", "broken")
+                        return
+                    after = row["sequence"]
                     content = str(row["record"]).encode(errors="surrogatepass")
                     yield Line(f"row {after}", 1, content, sequence=after, hash=str(row["hash"]))
                 if len(found) < _PAGE:

@@ -101,7 +101,7 @@ class SqlSink:
             with self._database.begin() as connection:
                 there = connection.execute(text(_HEAD), {"writer": self._writer}).one_or_none()
                 before = None if self._last is None else (self._last.sequence, self._last.hash)
-                if (None if there is None else (int(there[0]), str(there[1]))) != before:
+                if (None if there is None else (there[0], there[1])) != before:
                     raise AuditLogError(foreign_record_text(self._writer))
                 connection.execute(text(_INSERT), rows)
         except ApprovalStoreError as error:

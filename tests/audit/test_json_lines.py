@@ -156,6 +156,42 @@ def test_a_full_disk_is_repaired_once_there_is_room(tmp_path: Path, monkeypatch:
     assert report.writers[0].repaired == 1
 
 
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_write_that_was_cut_off_where_a_file_is_full_is_repaired_in_that_file(
+    killed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, room = os.write, [10**9]
+
+    def write(file: int, content: Any) -> int:
+        if not room[0]:
+            raise OSError(errno.ENOSPC, "full")
+        part = content[: room[0]]
+        room[0] -= len(part)
+        return real(file, part)
+
+    first = trail(tmp_path / "log", segment_bytes=4096, mode="best_effort")
+    first.record(event(1))
+    first.flush()
+    monkeypatch.setattr(json_lines.os, "write", write)
+    room[0] = 5000
+    for number in range(10):
+        first.record(event(number))
+    first.flush()
+    assert (tmp_path / "log" / "one.00000001.jsonl").stat().st_size > 4096
+    if killed:  # its lock goes with the process, and nothing else is done
+        first.close()
+    room[0] = 10**9
+    if not killed:
+        first.record(event(20))
+        first.close()
+    with trail(tmp_path / "log", segment_bytes=4096) as second:
+        second.record_intent(event(21))
+    report = verified(tmp_path / "log")
+    assert report.sound
+    assert report.writers[0].repaired == 1
+    assert (tmp_path / "log" / "one.00000002.jsonl").exists()
+
+
 def test_after_a_sync_that_failed_nothing_is_durable_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(_: int) -> None:
         raise OSError(errno.EIO, "broken")

@@ -151,3 +151,35 @@ def test_no_record_is_replaced_by_a_hidden_rowid(tmp_path: Path, name: str) -> N
             connection.exec_driver_sql(statement)
     database.close()
     assert verify(open_source(target), KEYS).findings == ()
+
+
+@pytest.mark.parametrize("sequence", ["'abc'", "3.5", "'3x'", "x'33'"])
+def test_a_row_whose_number_is_none_is_found_and_ends_the_reading(tmp_path: Path, sequence: str) -> None:
+    target = str(tmp_path / "audit.db")
+    with opened(target) as trail:
+        for number in range(4):
+            trail.record_intent(event(number))
+        database = Database.open(target)
+        with database.begin() as connection:
+            connection.exec_driver_sql(f"INSERT INTO aioc_audit_records VALUES ('one', {sequence}, 'x', 'y')")  # noqa: S608 - our own numbers
+        assert "not_a_record" in codes(verify(open_source(target), KEYS))
+        reader = LogReader(open_source(target))
+        assert len(list(reader.records())) >= 3
+        assert reader.passed_over == 1
+        if sequence != "3.5":  # behind the writer's last row
+            with pytest.raises(AuditUnavailableError):
+                trail.record_intent(event(9))
+    database.close()
+
+
+def test_rows_between_two_numbers_do_not_keep_a_reader_for_ever(tmp_path: Path) -> None:
+    target = str(tmp_path / "audit.db")
+    with opened(target) as trail:
+        trail.record_intent(event())
+    database = Database.open(target)
+    with database.begin() as connection:
+        for number in range(1, 1201):
+            given = {"sequence": 1 + number / 2000, "hash": str(number)}
+            connection.execute(text("INSERT INTO aioc_audit_records VALUES ('one', :sequence, :hash, 'y')"), given)
+    database.close()
+    assert codes(verify(open_source(target), KEYS)) == ["not_a_record"]
