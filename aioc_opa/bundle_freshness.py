@@ -209,10 +209,13 @@ class FreshBundles:
         ages = [self._age(fact, wall) for fact in facts]
         if wrong or not ages:
             return _Facts(float("-inf"), (*wrong, *errors))
-        oldest = max(ages)
-        if oldest > self._max_age:
+        until, known = now + self._max_age - max(ages), self._facts.fresh_until
+        if errors and known != float("-inf"):
+            # While something is wrong, nothing makes what decides fresher than it was known to be.
+            until = known if any(fact.is_refused for fact in facts) else min(until, known)
+        if until < now:
             errors.append(f"the oldest bundle was last fetched more than {self._max_age:.0f} s ago")
-        return _Facts(now + self._max_age - oldest, tuple(errors))
+        return _Facts(until, tuple(errors))
 
     def _age(self, fact: BundleFact, wall: datetime) -> float:
         """Seconds since the last sound fetch; without one, or in a future beyond the skew, infinitely many."""

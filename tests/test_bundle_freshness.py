@@ -111,6 +111,54 @@ def test_an_error_in_fetching_is_an_alarm_at_once_and_logged_once(caplog: pytest
     assert sum("missing .signatures.json" in record.message for record in caplog.records) == 1
 
 
+def refused(activated: float, **others: Any) -> dict[str, Any]:
+    """Of a bundle that was fetched just now, as well signed, and cannot be activated."""
+    now = ago(0)
+    times = {"last_request": now, "last_successful_request": now, "last_successful_activation": ago(activated)}
+    return tools(**times, code="bundle_error", message="does not compile", **others)
+
+
+def test_a_bundle_that_is_fetched_and_not_activated_keeps_nothing_fresh() -> None:
+    server = Server(tools())
+    with gate(server, max_age_seconds=0.4, refresh_seconds=0.01) as fresh:
+
+        def is_fetched() -> bool:
+            server.answer = tools(last_successful_request=ago(0))
+            fresh.refresh()
+            return fresh.accepts(REVISION)
+
+        def is_refused() -> bool:
+            server.answer = refused(3600)
+            fresh.refresh()
+            return not fresh.accepts(REVISION)
+
+        wait(is_fetched)
+        wait(is_refused)
+        server.answer = tools(last_successful_request=ago(0), last_request=ago(-1), code="bundle_error", message="down")
+        fresh.refresh()  # the last one that was fetched is still none that decides
+        assert not fresh.accepts(REVISION)
+        assert any("was last fetched more than" in problem for problem in fresh.problems)
+
+
+def test_what_was_fresh_stays_so_for_its_time_when_the_next_bundle_is_not_activated() -> None:
+    server = Server(tools())
+    with gate(server) as fresh:
+        assert fresh.refresh() == ()
+        server.answer = refused(3600)
+        assert fresh.refresh() == ("bundle 'tools': bundle_error: does not compile",)
+        assert fresh.accepts(REVISION)
+
+
+@pytest.mark.parametrize(("activated", "accepted"), [(1, True), (61, False)])
+def test_a_gate_that_begins_then_goes_by_the_last_activation(activated: float, accepted: bool) -> None:
+    with gate(Server(refused(activated))) as fresh:
+        fresh.refresh()
+        assert fresh.accepts(REVISION) is accepted
+    with gate(Server(refused(1) | {"bundles": {"tools": {"code": "x"}}})) as fresh:
+        fresh.refresh()
+        assert not fresh.accepts(REVISION)
+
+
 def test_a_fault_of_the_client_ends_neither_the_thread_nor_the_caution(caplog: pytest.LogCaptureFixture) -> None:
     server = Server(KeyError("x"))
     with gate(server, refresh_seconds=0.01) as fresh:

@@ -19,6 +19,8 @@ from aioc_opa.engines.opa_binary import find_opa_binary
 from aioc_opa.errors import PolicyLoadError
 from aioc_opa.packs.bundle_build import BundleTerms, build_bundle
 from aioc_opa.packs.bundle_sign import sign_bundle
+from aioc_opa.packs.bundle_writer import bundle_archive
+from aioc_opa.packs.lint.linted import run_opa
 from aioc_opa.revision_gates import AllOf, MinimumCounters, NamedRevisions
 from tests.opa.bundle_server import BundleServer, signing_key, until
 
@@ -77,6 +79,40 @@ def test_a_bundle_that_has_expired_is_rejected_by_the_guard_while_opa_still_serv
         UnexpiredRevisions.verified([signed], signature=key, binary=binary, clock=lambda: now[0])
     with pytest.raises(PolicyLoadError, match="is not signed"):
         UnexpiredRevisions.verified([plain], signature=key, binary=binary)
+
+
+def test_a_signed_bundle_that_opa_cannot_activate_does_not_keep_the_old_one_fresh(
+    publisher: Publisher, served: BundleServer, tmp_path: Path
+) -> None:
+    """OPA counts it as a successful request, each time that it fetches it again."""
+    served.put("tools.tar.gz", publisher.signed("tools", 7))
+    with (
+        running(publisher, tmp_path, served.port, "tools") as opa,
+        FreshBundles(lambda: OpaAdmin(opa.url), bundles=["tools"], max_age_seconds=3, refresh_seconds=0.1) as fresh,
+    ):
+        until(lambda: asked(opa, fresh)[0] == "allowed")
+        served.put("tools.tar.gz", not_compiling(publisher, tmp_path))
+        until(lambda: any("while compiling" in problem for problem in fresh.problems))
+        until(lambda: asked(opa, fresh)[0] == "policy_revision_rejected")
+        found = status(opa)
+        assert found["last_successful_request"] > found["last_successful_activation"]
+        assert asked(opa, MinimumCounters({"tools": 7}))[0] == "allowed"
+
+
+def not_compiling(publisher: Publisher, folder: Path) -> bytes:
+    rules = b"package aioc.tool_policy\n\ndecision := data.nothing.there(1)\n"
+    manifest = json.dumps({"revision": "8-" + "0" * 64, "roots": ["aioc"]}).encode()
+    files = {".manifest": manifest, "x.rego": rules}
+    (folder / "unsigned.tar.gz").write_bytes(bundle_archive(files))
+    arguments = [
+        "sign",
+        f"--signing-key={publisher.key}",
+        f"--output-file-path={folder}",
+        "--bundle",
+        "unsigned.tar.gz",
+    ]
+    run_opa(publisher.opa, *arguments, cwd=folder)
+    return bundle_archive({**files, ".signatures.json": (folder / ".signatures.json").read_bytes()})
 
 
 def delta() -> bytes:

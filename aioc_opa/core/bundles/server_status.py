@@ -24,15 +24,18 @@ class BundleFact:
     Attributes:
         name: as the server's configuration calls it.
         fetched_at: when the server last had a sound answer from where the bundle comes from, by the server's clock: a
-            whole bundle whose signature held, or "not modified". None when it never had one.
+            whole bundle whose signature held, or "not modified". None when it never had one. When the last one is
+            not in force (`is_refused`), it is the time of the last activation.
         is_whole: whether what is active is a whole bundle; a delta bundle is not, nor is nothing.
         error: what is wrong with the last fetch or activation; None when nothing is.
+        is_refused: whether the last bundle was fetched, and could not be activated: an older one decides.
     """
 
     name: str
     fetched_at: datetime | None
     is_whole: bool
     error: str | None
+    is_refused: bool = False
 
 
 def bundle_facts(status: JsonObject) -> tuple[BundleFact, ...]:
@@ -62,10 +65,19 @@ def stray_policies(policy_ids: Collection[str], bundles: Collection[str]) -> tup
 def _fact(name: str, found: JsonValue) -> BundleFact:
     if not isinstance(found, dict):
         return BundleFact(name, None, is_whole=False, error="the status is not what OPA's is")
-    fetched = found.get("last_successful_request")
-    moment = parse_rfc3339(fetched) if isinstance(fetched, str) else None
     code, message = found.get("code"), found.get("message")
     error = f"{code}: {message}"[:_LONGEST_WORDS] if code else None
+    fetched, requested = (_moment(found.get(field)) for field in ("last_successful_request", "last_request"))
+    # A signature that does not hold fails the request itself; what does not compile, or owns another's root, does not.
+    refused = error is not None and fetched is not None and requested is not None and fetched >= requested
+    if refused:
+        fetched = _moment(found.get("last_successful_activation"))
     # Before the first activation the type is missing, and so is the revision.
     whole = found.get("type") == _WHOLE and isinstance(found.get("active_revision"), str)
-    return BundleFact(name, moment if moment is not None and moment.year > 1 else None, is_whole=whole, error=error)
+    return BundleFact(name, fetched, is_whole=whole, error=error, is_refused=refused)
+
+
+def _moment(text: JsonValue) -> datetime | None:
+    """A time of the status; None for Go's zero time, which stands for never."""
+    moment = parse_rfc3339(text) if isinstance(text, str) else None
+    return moment if moment is not None and moment.year > 1 else None
