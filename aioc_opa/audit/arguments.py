@@ -131,14 +131,28 @@ class ArgumentVault:
         except ApprovalStoreError:
             return KeptArguments("key_missing")
 
-    def matches(self, *, tenant: str | None, request_id: str, field: str, value: JsonValue) -> bool | None:
-        """Whether a field had this value, by its commitment; None where there is no commitment or no key.
+    def matches(
+        self, *, tenant: str | None, request_id: str, digest: str | None, field: str, value: JsonValue
+    ) -> bool | None:
+        """Whether a field had this value, by its commitment.
+
+        Args:
+            tenant: of the event.
+            request_id: of the event.
+            digest: the event's `arguments_digest`: a commitment says nothing of whose it is, so one can be moved here.
+            field: name of the argument.
+            value: to compare with.
+
+        Returns:
+            None where there is no commitment, no key, or what was kept is not what was recorded.
 
         Raises:
             AuditUnavailableError: the database cannot be used.
         """
         text, key = self._kept(tenant or "", request_id), self._keys.get(tenant or "")
-        if text is None or key is None or not text.startswith("{"):
+        if text is None or digest is None or key is None or not text.startswith("{"):
+            return None
+        if not hmac.compare_digest(hashlib.sha256(text.encode()).hexdigest(), digest):
             return None
         found: Any = decode_object(text).get(field)
         if not isinstance(found, dict):

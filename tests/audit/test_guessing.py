@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -70,7 +72,7 @@ def test_encrypted_arguments_replay_and_nothing_of_them_is_readable(tmp_path: Pa
     assert vault.find(tenant="acme", request_id="r1", digest="0" * 64).status == "not_what_was_recorded"
     assert vault.find(tenant="acme", request_id="r2", digest=digest).status == "not_kept"
     assert vault.find(tenant="acme", request_id="r1", digest=None).status == "not_kept"
-    assert vault.matches(tenant="acme", request_id="r1", field="pin", value="4711") is None
+    assert vault.matches(tenant="acme", request_id="r1", digest=digest, field="pin", value="4711") is None
     with pytest.raises(AuditUnavailableError):
         vault.keep(tenant="acme", request_id="r1", tool_name="unlock", args_canonical_json="{}")
     vault.close()
@@ -93,10 +95,11 @@ def test_commitments_compare_cannot_be_guessed_and_say_that_they_do_not_replay(t
     assert vault.keep(tenant="x", request_id="r4", tool_name="unlock", args_canonical_json=arguments) is None
     found = vault.find(tenant="acme", request_id="r1", digest=digest)
     assert (found.status, found.fields, found.args_canonical_json) == ("commitments_only", ("pin",), None)
-    assert vault.matches(tenant="acme", request_id="r1", field="pin", value="4711") is True
-    assert vault.matches(tenant="acme", request_id="r1", field="pin", value="4712") is False
-    assert vault.matches(tenant="acme", request_id="r1", field="door", value="7") is None
-    assert vault.matches(tenant="acme", request_id="r9", field="pin", value="4711") is None
+    assert vault.matches(tenant="acme", request_id="r1", digest=digest, field="pin", value="4711") is True
+    assert vault.matches(tenant="acme", request_id="r1", digest=digest, field="pin", value="4712") is False
+    assert vault.matches(tenant="acme", request_id="r1", digest=digest, field="door", value="7") is None
+    assert vault.matches(tenant="acme", request_id="r1", digest=None, field="pin", value="4711") is None
+    assert vault.matches(tenant="acme", request_id="r9", digest=digest, field="pin", value="4711") is None
     vault.close()
     kept = b"".join(content for name, content in files_of(tmp_path).items()).decode(errors="replace")
     assert "4711" not in kept
@@ -107,6 +110,25 @@ def test_commitments_compare_cannot_be_guessed_and_say_that_they_do_not_replay(t
     reader = ArgumentVault(str(tmp_path / "kept.db"), cipher=PayloadCipher({"k": bytes(32)}, "k"))
     assert reader.find(tenant="acme", request_id="r1", digest=digest).status == "commitments_only"
     reader.close()
+
+
+def test_what_was_kept_of_one_call_says_nothing_of_another(tmp_path: Path) -> None:
+    path = tmp_path / "kept.db"
+    vault = ArgumentVault(str(path), commitment_keys={"acme": TENANT_KEY}, fields={"unlock": ["pin"]})
+    digests = [
+        vault.keep(tenant="acme", request_id=name, tool_name="unlock", args_canonical_json=f'{{"pin":"{pin}"}}')
+        for name, pin in (("r1", "4711"), ("r2", "1234"))
+    ]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(
+            "UPDATE aioc_audit_arguments SET kept = (SELECT kept FROM aioc_audit_arguments WHERE request_id = 'r1') "
+            "WHERE request_id = 'r2'"
+        )
+        connection.commit()
+    assert vault.matches(tenant="acme", request_id="r1", digest=digests[0], field="pin", value="4711") is True
+    for pin in ("4711", "1234"):
+        assert vault.matches(tenant="acme", request_id="r2", digest=digests[1], field="pin", value=pin) is None
+    vault.close()
 
 
 def test_encrypted_arguments_need_their_key(tmp_path: Path) -> None:
