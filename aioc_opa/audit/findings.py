@@ -117,7 +117,7 @@ class VerificationReport:
     Attributes:
         writers: one for each, sorted by name; writers that are missing have one too.
         compared: the anchors that the logs were compared with.
-        not_before: the latest anchor must not be older, RFC 3339 in UTC; None asks for nothing.
+        not_before: the latest anchor of each writer must not be older, RFC 3339 in UTC; None asks for nothing.
     """
 
     writers: tuple[WriterReport, ...]
@@ -131,10 +131,15 @@ class VerificationReport:
 
     @property
     def too_old(self) -> bool:
-        """Whether even the latest anchor is older than was asked for: a newer one may have been left out."""
-        return (
-            self.not_before is not None and max((anchor.at for anchor in self.compared), default="") < self.not_before
-        )
+        """Whether even the latest anchor of some writer is older than was asked for.
+
+        A newer one may have been left out; or it does not name the writer, whose log was away when it was taken.
+        """
+        latest: dict[str, str] = {}
+        for anchor in self.compared:
+            for head in anchor.heads:
+                latest[head.writer] = max(latest.get(head.writer, ""), anchor.at)
+        return self.not_before is not None and min(latest.values(), default="") < self.not_before
 
     @property
     def findings(self) -> tuple[Finding, ...]:

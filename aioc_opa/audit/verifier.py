@@ -31,7 +31,8 @@ def verify(
         keys: public keys that are believed, by id; `PublicKeys` also say for whom.
         anchors: that `aioc_opa.audit.anchoring` has read, and so believes.
         expected_writers: names that must have a log here.
-        anchors_not_before: the latest anchor must have been taken then or later, RFC 3339 in UTC with milliseconds.
+        anchors_not_before: the latest anchor of each writer that one names must have been taken then or later, RFC 3339
+            in UTC with milliseconds.
 
     Raises:
         InputFileError: the source cannot be read.

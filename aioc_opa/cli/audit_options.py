@@ -62,7 +62,7 @@ AnchorAgeOption = Annotated[
     typer.Option(
         "--anchor-not-older-than",
         metavar="AGE",
-        help="The latest anchor must be of then or later: an age such as 36h, 7d, 90m, or a time (RFC 3339).",
+        help="Each writer's latest anchor must be of then or later: an age such as 36h, 7d, 90m, or an RFC 3339 time.",
     ),
 ]
 _AGE: Final = re.compile(r"([1-9][0-9]{0,5})([mhd])")

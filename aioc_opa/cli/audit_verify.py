@@ -36,7 +36,7 @@ unprotected  written since the last checkpoint: whoever can write the log could;
              went on after a crash: it has not seen it written, and does not vouch for it
 
 An anchor that was taken long ago proves nothing of what came later. Each one is shown with its time and what it covers;
---anchor-not-older-than says how old the latest may be.
+--anchor-not-older-than says how old the latest of each writer may be.
 
 \b
 Exit status: 0 nothing found; 1 something found, or the anchors are older than asked for; 2 wrong usage; 3 the log, a
@@ -173,7 +173,7 @@ def _show(report: VerificationReport) -> None:
         covers = ", ".join(f"{shown(head.writer)} up to {head.sequence}" for head in each.heads)
         say(f"anchor of {each.at}: {covers}")
     if report.too_old:
-        say(f"FOUND anchor_too_old: no anchor is of {report.not_before} or later; a newer one may have been left out")
+        say(f"FOUND anchor_too_old: no anchor is of {report.not_before} or later for every writer that one names")
     count = len(report.findings) + report.too_old
     against = f", against {report.anchors} anchors" if report.anchors else "; no anchor was given"
     say(f"{count or 'nothing'} found{against}")

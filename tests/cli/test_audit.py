@@ -238,6 +238,11 @@ def test_each_anchor_says_when_it_was_taken_and_what_it_covers(aioc: Command, fo
         assert "FOUND anchor_too_old: no anchor is of " in too_old.out
         assert "1 found, against 1 anchors" in too_old.out
         assert aioc(*verify, "--anchor", "old", "--anchor", "new", "--anchor-not-older-than", age).status == 0
+    of_two = anchor_text("2126-01-01T00:00:00.000Z", verified(folder / "log").checkpoints[1:])
+    signed = signed_note(of_two, NoteKey("aioc-opa/audit", key.public_key), key.sign_raw(of_two.encode()))
+    (folder / "of-two").write_text(signed)
+    assert aioc(*verify, "--anchor", "of-two", "--anchor-not-older-than", "1d").status == 0
+    assert aioc(*verify, "--anchor", "old", "--anchor", "of-two", "--anchor-not-older-than", "1d").status == 1
     document = aioc(*verify, "--anchor", "old", "--anchor-not-older-than", "1d", "--json").document
     assert (document["sound"], document["anchorsTooOld"], document["anchors"]) == (False, True, 1)
     assert document["compared"] == [{"at": "2026-01-01T00:00:00.000Z", "covers": [{"writer": "one", "sequence": 9}]}]
