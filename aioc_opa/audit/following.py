@@ -36,9 +36,12 @@ class Follower:
         """The whole lines that were added since the last call.
 
         Raises:
-            InputFileError: the source cannot be read.
+            InputFileError: the source cannot be read, or less is in it than was read.
         """
-        for writer in self._source.writers():
+        writers = self._source.writers()
+        for gone in sorted(self._read.keys() - set(writers)):
+            raise _cut_off(gone)
+        for writer in writers:
             if isinstance(self._source, FolderSource):
                 yield from self._added_to_files(self._source.folder, writer)
             else:
@@ -51,7 +54,10 @@ class Follower:
 
     def _added_to_files(self, folder: Path, writer: str) -> Iterator[Line]:
         try:
-            for segment in segments_of(folder, writer):
+            segments = segments_of(folder, writer)
+            if self._read.get(writer, (0, 0))[0] > max(segments, default=0):
+                raise _cut_off(writer)
+            for segment in segments:
                 known, offset = self._read.get(writer, (0, 0))
                 if segment < known:
                     continue
@@ -64,9 +70,18 @@ class Follower:
 
     def _added_to_file(self, path: Path, writer: str, segment: int, offset: int) -> Iterator[Line]:
         with open_regular(path) as file:
+            if file.seek(0, 2) < offset:
+                raise _cut_off(writer)
             file.seek(offset)
             while (line := file.readline(LONGEST_LINE)).endswith(b"\n"):
                 offset += len(line)
                 self._read[writer] = (segment, offset)
                 yield Line(path.name, segment, line[:-1])
             self._read[writer] = (segment, offset)
+
+
+def _cut_off(writer: str) -> InputFileError:
+    return InputFileError(
+        f"audit log of {writer!r}: less is there than was read before: it was cut off, or has begun anew; see "
+        "`aioc-opa audit verify`"
+    )

@@ -161,6 +161,7 @@ class JsonLinesSink:
         if self._file is None or segment != self._segment:
             self._close_file()
             path = segment_path(self._folder, self._writer, segment)
+            self._require_same_folder()
             new = not path.exists()
             size = self._size if segment == self._segment else 0
             self._file = descriptor_of(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -169,6 +170,16 @@ class JsonLinesSink:
                 sync_folder(self._folder)
         self._require_untouched(self._file)
         return self._file
+
+    def _require_same_folder(self) -> None:
+        """Refuse a folder where our head file is not: another one has taken its place."""
+        try:
+            there = (self._folder / f"{self._writer}.head").lstat()
+        except FileNotFoundError:
+            there = None
+        ours = None if self._lock is None else os.fstat(self._lock)
+        if there is None or ours is None or (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
+            raise AuditLogError(foreign_record_text(self._writer))
 
     def _require_untouched(self, file: int) -> None:
         """Refuse a file that is not the one, or not as long, as it was left here."""

@@ -153,3 +153,53 @@ def test_a_head_file_of_any_size_is_read_in_part(tmp_path: Path) -> None:
     with (tmp_path / "log" / "one.head").open("ab") as file:
         file.truncate(2**40)
     assert codes(verified(tmp_path / "log")) == ["head_unreadable"]
+
+
+def cut(log: Path) -> None:
+    os.truncate(max(log.glob("one.*.jsonl")), 10)
+
+
+def without_its_last_file(log: Path) -> None:
+    max(log.glob("one.*.jsonl")).unlink()
+
+
+def gone(log: Path) -> None:
+    for path in log.glob("one.*"):
+        path.unlink()
+
+
+def begun_anew(log: Path) -> None:
+    gone(log)
+    written(log, count=1)
+
+
+@pytest.mark.parametrize("change", [cut, without_its_last_file, gone, begun_anew], ids=["cut", "last", "gone", "anew"])
+def test_who_follows_a_log_is_told_when_less_of_it_is_there(change: Callable[[Path], None], tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    written(log, count=10, segment_bytes=4096)
+    assert (log / "one.00000002.jsonl").exists()
+    follower = Follower(FolderSource(log))
+    assert list(follower.added()) == []
+    change(log)
+    with pytest.raises(InputFileError, match="less is there than was read before"):
+        list(follower.added())
+
+
+@pytest.mark.parametrize("with_head", [False, True])
+def test_no_next_file_is_begun_in_a_folder_that_has_taken_the_place_of_the_log(with_head: bool, tmp_path: Path) -> None:
+    """A file that is full and signed is not looked at again, so it is the head file that shows it."""
+    log = tmp_path / "log"
+    running = trail(log, segment_bytes=4096, checkpoint_records=1)
+    number = 0
+    while number == 0 or (log / "one.00000001.jsonl").stat().st_size < 4096:
+        running.record_intent(event(number))
+        number += 1
+    log.rename(tmp_path / "real")
+    log.mkdir(mode=0o700)
+    if with_head:
+        (log / "one.head").touch()
+    with pytest.raises(AuditUnavailableError):
+        running.record_intent(event(99))
+    running.close()
+    assert [path.name for path in log.iterdir()] == ["one.head"] * with_head
+    assert verified(tmp_path / "real").sound
