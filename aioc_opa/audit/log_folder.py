@@ -111,6 +111,8 @@ def _tail(folder: Path, writer: str, segments: list[int]) -> LogTail:
             raise AuditLogError(f"audit log of {writer!r}: segment {segments[-2]} does not end with a whole record")
     record = _record_in(line, writer) if end else None
     head = None if record is None else head_of(record)
+    if last - (0 if head is None else head.segment) > 1:
+        raise AuditLogError(f"audit log of {writer!r}: segment {last} is there, and one before it is not")
     if not piece:
         return LogTail(head, last, size)
     follows = _following(piece, head, writer)

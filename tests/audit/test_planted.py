@@ -155,6 +155,18 @@ def test_a_head_file_of_any_size_is_read_in_part(tmp_path: Path) -> None:
     assert codes(verified(tmp_path / "log")) == ["head_unreadable"]
 
 
+@pytest.mark.parametrize("count", [0, 3])
+def test_a_planted_empty_file_leaves_no_gap_that_a_writer_goes_on_behind(count: int, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    written(log, count=count, segment_bytes=BIG)
+    if not count:
+        (log / "one.00000001.jsonl").unlink(missing_ok=True)
+        (log / "one.head").unlink(missing_ok=True)
+    (log / "one.00000003.jsonl").touch(mode=0o600)
+    with pytest.raises(AuditLogError, match="segment 3 is there"):
+        trail(log)
+
+
 def cut(log: Path) -> None:
     os.truncate(max(log.glob("one.*.jsonl")), 10)
 
