@@ -9,7 +9,8 @@ What can be seen, and where:
 - an extra or missing bundle, a delta bundle, a failing fetch: in the status, which needs OPA's status plugin
   (``--set=status.console=true``) and a token that may read ``/v1/status``;
 - a module put over the policy API: in the list of policies, with `policies=True` and a token that may read
-  ``/v1/policies``; `rego/system/authz` lets nobody read it, nor write, which is better;
+  ``/v1/policies``, unless it was given a name like those of a bundle; `rego/system/authz` lets nobody read it, nor
+  write, which is better;
 - data put over the data API: nowhere. Where a bundle's roots own a path OPA refuses to write it, and
   `aioc-opa bundle build` makes them own every path that a pack declares; what lies elsewhere no pack may read (lint).
 """

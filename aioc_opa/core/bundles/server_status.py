@@ -57,7 +57,7 @@ def set_problems(facts: Collection[BundleFact], expected: Collection[str]) -> It
 
 
 def stray_policies(policy_ids: Collection[str], bundles: Collection[str]) -> tuple[str, ...]:
-    """Modules that no bundle brought: OPA calls those of a bundle ``<bundle>/<path>``."""
+    """Modules that no bundle brought: OPA calls those of a bundle ``<bundle>/<path>``, and lets others be called so."""
     prefixes = tuple(f"{name}/" for name in bundles)
     return tuple(sorted(policy_id for policy_id in policy_ids if not policy_id.startswith(prefixes)))
 
