@@ -175,7 +175,10 @@ class DatabaseSource:
         """See `LogSource`."""
         query = "SELECT DISTINCT writer FROM aioc_audit_records ORDER BY writer"
         with closing(self._database()) as database:
-            return [str(row["writer"]) for row in _rows(database, query, {})]
+            names = [row["writer"] for row in _rows(database, query, {})]
+        if not all(isinstance(name, str) for name in names):  # SQLite keeps what it is given
+            raise InputFileError("the audit log cannot be read: a row's writer is no text, so no writer wrote it")
+        return names
 
     def lines(self, writer: str, after: int = 0) -> Iterator[Line]:
         """See `LogSource`."""

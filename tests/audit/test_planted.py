@@ -9,7 +9,7 @@ import pytest
 
 from aioc_opa.audit.anchoring import read_anchor
 from aioc_opa.audit.following import Follower
-from aioc_opa.audit.reading import LogReader
+from aioc_opa.audit.reading import LogReader, Selection
 from aioc_opa.audit.regular_files import NotARegularFileError, open_regular
 from aioc_opa.audit.sources import LONGEST_LINE, FolderSource, open_source
 from aioc_opa.errors import AuditLogError, AuditUnavailableError, InputFileError
@@ -153,6 +153,20 @@ def test_a_head_file_of_any_size_is_read_in_part(tmp_path: Path) -> None:
     with (tmp_path / "log" / "one.head").open("ab") as file:
         file.truncate(2**40)
     assert codes(verified(tmp_path / "log")) == ["head_unreadable"]
+
+
+def test_a_record_that_names_another_writer_is_nobodys(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    for writer in ("one", "two"):
+        written(log, writer, count=2)
+    before = len(list(LogReader(FolderSource(log)).records()))
+    planted = (log / "two.00000001.jsonl").read_bytes().splitlines(keepends=True)[1]
+    with (log / "one.00000001.jsonl").open("ab") as file:
+        file.write(planted)
+    assert "foreign_record" in codes(verified(log))
+    for selection in (Selection(), Selection(writers=["one", "two"])):
+        reader = LogReader(FolderSource(log), selection)
+        assert (len(list(reader.records())), reader.passed_over) == (before, 1)
 
 
 @pytest.mark.parametrize("count", [0, 3])

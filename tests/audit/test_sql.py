@@ -183,3 +183,15 @@ def test_rows_between_two_numbers_do_not_keep_a_reader_for_ever(tmp_path: Path) 
             connection.execute(text("INSERT INTO aioc_audit_records VALUES ('one', :sequence, :hash, 'y')"), given)
     database.close()
     assert codes(verify(open_source(target), KEYS)) == ["not_a_record"]
+
+
+def test_a_row_whose_writer_is_no_text_is_no_row_of_nobody(tmp_path: Path) -> None:
+    target = str(tmp_path / "audit.db")
+    with opened(target) as trail:
+        trail.record_intent(event())
+    database = Database.open(target)
+    with database.begin() as connection:
+        connection.exec_driver_sql("INSERT INTO aioc_audit_records VALUES (x'6f6e65', 1, 'x', 'y')")
+    database.close()
+    with pytest.raises(InputFileError, match="writer is no text"):
+        verify(open_source(target), KEYS)
