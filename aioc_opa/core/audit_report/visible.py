@@ -27,7 +27,7 @@ def revision_text(revision: str) -> str:
     """A policy revision, which is the JSON text of ``{bundle: revision}``, as ``bundle: revision``."""
     try:
         bundles = json.loads(revision)
-    except ValueError:
+    except (ValueError, RecursionError):  # of brackets alone, as a planted record can have it
         return visible(revision)
     if not isinstance(bundles, dict) or not all(isinstance(value, str) for value in bundles.values()):
         return visible(revision)

@@ -46,6 +46,7 @@ def test_a_long_text_is_cut_in_its_middle_and_says_so() -> None:
 def test_a_revision_is_shown_by_bundle_and_whatever_else_as_it_is() -> None:
     assert revision_text('{"a":"1-x","b":"2-y"}') == "a: 1-x, b: 2-y"
     assert revision_text("no json") == "no json"
+    assert revision_text("[" * 4096).startswith("[[[")
     assert revision_text('{"a":1}') == '{"a":1}'
     assert revision_text("[]") == "[]"
 
