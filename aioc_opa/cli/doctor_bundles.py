@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from aioc_opa.cli.doctor_finding import Finding
+from aioc_opa.core.rfc3339 import parse_rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from aioc_opa.engines.opa_looking import Look
 
 _OK: Final = 200
+_MAX_SKEW_SECONDS: Final = 60.0
+"""How far OPA's clock may be ahead of ours, as for `FreshBundles`."""
 
 
 def bundle_findings(status: Look, answer: EngineAnswer | None, max_age_seconds: float) -> Iterator[Finding]:
@@ -59,20 +62,17 @@ def _bundle(name: str, facts: dict[str, Any], max_age_seconds: float) -> Finding
     if not revision:
         return Finding(topic, ok=False, text="has no revision: build it with one, or no guard can ask for it")
     age = _age(facts.get("last_successful_request"))
-    if age is None or age > max_age_seconds:
-        said = "never" if age is None else f"{age:.0f} s ago"
+    if age is None or not -_MAX_SKEW_SECONDS <= age <= max_age_seconds:
+        said = "never" if age is None else f"{age:.0f} s ago" if age > 0 else "in a future that our clock does not know"
         text = f"stale: last fetched {said}, and {revision!r} still decides; look at the bundle server and the network"
         return Finding(topic, ok=False, text=text)
-    return Finding(topic, ok=True, text=f"revision {revision!r}, last fetched {age:.0f} s ago")
+    return Finding(topic, ok=True, text=f"revision {revision!r}, last fetched {max(age, 0.0):.0f} s ago")
 
 
 def _age(text: object) -> float | None:
     """Seconds since a time as Go writes it (RFC 3339, nine digits); None for none, also for Go's year 1."""
-    try:
-        then = datetime.fromisoformat(str(text))
-    except ValueError:
-        return None
-    return None if then.year == 1 else (datetime.now(UTC) - then).total_seconds()
+    then = parse_rfc3339(text) if isinstance(text, str) else None
+    return None if then is None or then.year == 1 else (datetime.now(UTC) - then).total_seconds()
 
 
 def _in_force(revision: str | None) -> str:

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 OPEN = 'package aioc.tool_policy\n\ndecision := object.union({k: input[k] | some k in ["kind", "requestId", "proposalHash"]}, {"decision": "deny", "reason": "no_rule_allows", "reasons": []})\n'
 ANSWER = EngineAnswer(result={}, policy_revision='{"a":"1"}', engine="opa 1.22.4", decision_id="d")
-NOW = "2999-01-01T00:00:00.123456789Z"
+NOW = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.123456789Z"
+"""When these tests were read, as Go writes it."""
 REFUSED = Look(401, None, {})
 
 
@@ -148,6 +150,8 @@ def status(**facts: Any) -> Look:
     [
         (status(), True, "revision '7-x'"),
         (status(last_successful_request="2019-01-01T00:00:00Z"), False, "stale: last fetched"),
+        (status(last_successful_request="2126-01-01T00:00:00Z"), False, "stale: last fetched in a future"),
+        (status(last_successful_request="2026-01-01T00:00:00"), False, "stale: last fetched never"),
         (status(last_successful_request="0001-01-01T00:00:00Z"), False, "last fetched never"),
         (status(last_successful_request=None), False, "last fetched never"),
         (status(last_successful_activation=None), False, "never activated: every"),
@@ -165,7 +169,7 @@ def status(**facts: Any) -> Look:
     ],
 )
 def test_what_a_bundle_may_lack_is_said(look: Look, ok: bool | None, said: str) -> None:
-    (found,) = bundle_findings(look, ANSWER, 900.0)
+    (found,) = bundle_findings(look, ANSWER, 86_400.0)
     assert found.ok is ok
     assert said in found.text
 
