@@ -55,6 +55,7 @@ class ChainWriter:
         self._opening: list[JsonObject] = []
         self._attempted: deque[frozenset[str]] = deque(maxlen=_REMEMBERED)
         self._stopped: str | None = None
+        self._between_files = False
         self.unsigned = 0
 
     def open(self) -> None:
@@ -72,6 +73,8 @@ class ChainWriter:
         if self._started and not self._is_ours(found.head):
             raise self._stop(foreign_record_text(self._writer))
         self._head = found.head
+        # A next file may be there already, and empty: a write into it has failed. The one before gets nothing more.
+        self._between_files = found.head is not None and self._sink.segment_after(found.head) != found.head.segment
         self._log_id = secrets.token_hex(16) if found.head is None else found.head.log_id
         self._opening = []
         if found.torn is not None:
@@ -110,7 +113,8 @@ class ChainWriter:
         batch = _Batch(self._writer, self._log_id, self._head, self._sink.segment_after(self._head))
         unsigned = self.unsigned
         head = self._head
-        if head is not None and batch.segment != head.segment and unsigned and not self._opening:
+        settled = not self._opening and not self._between_files
+        if head is not None and batch.segment != head.segment and unsigned and settled:
             # A file that is finished ends with a signature. Not over what has to be repaired or declared first.
             batch.segment, following = head.segment, batch.segment
             batch.add_checkpoint(self._key)
@@ -135,6 +139,7 @@ class ChainWriter:
             raise
         self._head, self._opening, self._started, self.unsigned = batch.head, [], True, unsigned
         self._attempted.clear()
+        self._between_files = False
 
     def close(self) -> None:
         """Let go of the sink."""
