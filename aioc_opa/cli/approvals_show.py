@@ -34,10 +34,13 @@ if TYPE_CHECKING:
 
 HELP: Final = """Show what a reviewer must see of an approval: the action, for whom, why it is held, until when.
 
-The hash is computed from the very arguments that are shown; when it is not the one that the approval is bound to,
-nothing is shown. Characters that hide, reorder or imitate others are written as \\u escapes and listed. That you
-looked is logged in the store. --json has everything, on one line of ASCII, and what is left of an approval whose
-arguments were removed.
+The hash of the action is computed from the very arguments that are shown; when it is not the one that the approval is
+bound to, nothing is shown. The hash of the review covers all that the page says but for state and votes: it is what
+`approve` and `reject` take as --yes-hash, and --json has it as reviewHash.
+
+Characters that hide, reorder or imitate others are written as \\u escapes and listed. Long lines are folded behind a
+mark to the terminal's width. That you looked is logged in the store. --json has everything, on one line of ASCII, and
+what is left of an approval whose arguments were removed.
 
 \b
 Exit status: 0 shown; 2 wrong usage; 3 there is no such approval, it is not what it should be, or the store cannot be

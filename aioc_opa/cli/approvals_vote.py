@@ -47,9 +47,9 @@ Exit status:
 
 APPROVE_HELP: Final = f"""Approve a held call: show it, ask, and cast a vote that your key signs.
 
-What you approve is what is shown: the hash is computed from it, and the vote is signed over that hash and everything
-else that the approval is bound to. A page that was cut cannot be approved; give --whole. The call runs only when
-everybody that policy asks for has approved, and then only by `resume`, once.
+What you approve is what is shown: the hash of the review covers the action, for whom, in which run, on which terms and
+until when, and all of that is what your key signs. A page that was cut cannot be approved; give --whole. The call runs
+only when everybody that policy asks for has approved, and then only by `resume`, once.
 
 {_STATUS}
 \b
@@ -75,7 +75,8 @@ YesHashOption = Annotated[
     typer.Option(
         "--yes-hash",
         metavar="HASH",
-        help="Do not ask: this whole hash, from the review that you decided on, must be that of what is shown now.",
+        help="Do not ask: this hash of the whole review that you decided on (reviewHash of `show --json`) must be that "
+        "of what is shown now.",
     ),
 ]
 
@@ -180,19 +181,26 @@ def _vote(
 
 
 def _confirm(review: Review, verdict: str, yes_hash: str | None) -> None:
-    """Have the voter name the hash of what was shown.
+    """Have the voter name the hash of the review that was shown.
 
     Raises:
         VoteRefusedError: it is another one.
         typer.Exit: the voter said no.
     """
     if yes_hash is not None:
-        if yes_hash != review.computed_hash:
-            raise VoteRefusedError("another_hash", "--yes-hash is not the hash of what is shown: review it again")
+        if yes_hash != review.review_hash:
+            if yes_hash == review.computed_hash:
+                cure = (
+                    "this one is of the action only; give reviewHash of `approvals show --json`, which also covers for "
+                    "whom, in which run, on which terms and until when"
+                )
+            else:
+                cure = "review it again"
+            raise VoteRefusedError("another_hash", f"--yes-hash is not the hash of the review that is shown: {cure}")
         return
-    start = review.computed_hash[:_PROMPTED]
+    start = review.review_hash[:_PROMPTED]
     doing = "approve" if verdict == "approved" else "reject"
-    question = f"To {doing} this, type {start}, with which its hash begins"
+    question = f"To {doing} this, type {start}, with which the review's hash begins"
     answer = typer.prompt(question, default="", show_default=False, err=True)
     if answer.strip() != start:
         warn("nothing was changed: not confirmed")

@@ -13,7 +13,7 @@ from aioc_opa.approvals.held_call import HeldCall
 from aioc_opa.approvals.keys import AccountHolder, SigningKey, VoteKeys
 from aioc_opa.approvals.people import PeopleFile
 from aioc_opa.approvals.stores import open_store
-from aioc_opa.core.approvals.digests import terms_digest, tool_digest
+from aioc_opa.core.approvals.digests import review_hash, terms_digest, tool_digest
 from aioc_opa.core.canonical_json import canonical_text
 from aioc_opa.core.fingerprint import tool_proposal_hash
 from aioc_opa.models.approval_bindings import ApprovalBindings
@@ -75,7 +75,12 @@ class Office:
         return [*self.own_files(name), "--tenant", "acme", "--reason", f"{name} has looked"]
 
     def approve(self, name: str, approval_id: str, *arguments: str) -> Ran:
-        return self.as_person(name, "approve", approval_id, "--yes-hash", self.record(approval_id).bindings.proposal_hash, *arguments)  # fmt: skip
+        return self.as_person(name, "approve", approval_id, "--yes-hash", self.review_hash(approval_id), *arguments)
+
+    def review_hash(self, approval_id: str) -> str:
+        """What `show` would print now."""
+        record = self.record(approval_id)
+        return review_hash(record, StoredCall.model_validate_json(record.payload or "{}"))
 
     def broker(self, store: Any) -> ApprovalBroker:
         return ApprovalBroker(

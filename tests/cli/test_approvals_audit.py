@@ -159,7 +159,7 @@ def test_a_vote_that_cannot_be_recorded_is_refused_before_it_is_cast(office: Off
             "CREATE TRIGGER full BEFORE INSERT ON aioc_audit_records BEGIN SELECT RAISE(ABORT, 'full'); END"
         )
     for verdict in ("approve", "reject"):
-        digest = office.record(held).bindings.proposal_hash
+        digest = office.review_hash(held)
         ran = office.as_person("ann", verdict, held, "--yes-hash", digest, *options(office, log))
         assert ran.status == 1
         assert "audit_unavailable" in ran.err

@@ -279,7 +279,7 @@ def test_a_policy_that_now_denies_wins(office: Office) -> None:
 
 def test_a_rejected_call_is_denied_in_either_mode(office: Office) -> None:
     approval_id = held(office)
-    digest = office.record(approval_id).bindings.proposal_hash
+    digest = office.review_hash(approval_id)
     assert office.as_person("ann", "reject", approval_id, "--yes-hash", digest).status == 0
     for factory in ("resumption", "as_result"):
         found = resume(office, approval_id, factory)

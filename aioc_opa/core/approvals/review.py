@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
-from aioc_opa.core.approvals.digests import terms_digest
+from aioc_opa.core.approvals.digests import review_hash, terms_digest
 from aioc_opa.core.approvals.review_diff import Difference, differences
 from aioc_opa.core.approvals.review_findings import Finding, findings
 from aioc_opa.core.approvals.times import rfc3339_of_ms
@@ -87,6 +87,7 @@ class Review:
         votes: verified by the caller.
         requirements: what approving takes, and how far it is.
         computed_hash: from what is shown; equal to the bound hash.
+        review_hash: of everything that a vote on it is signed over, and of the texts beside it (`digests.review_hash`).
         now_ms: the store's clock.
     """
 
@@ -99,6 +100,7 @@ class Review:
     votes: tuple[VoteStatement, ...]
     requirements: tuple[RequirementStatus, ...]
     computed_hash: str
+    review_hash: str
     now_ms: int
 
     @property
@@ -130,6 +132,7 @@ def review_of(record: ApprovalRecord, votes: Sequence[VoteStatement], *, now_ms:
         requested = decode_object(call.raw_arguments, _LIMITS, empty_arguments="object")
         for at_ms in (record.created_at_ms, record.expires_at_ms, record.ended_at_ms or 0):
             rfc3339_of_ms(at_ms)
+        of_review = review_hash(record, call)
     except (ValueError, ValidationError):  # their messages can hold values
         raise ReviewRefusedError(
             "payload_unreadable", f"the stored call is not what a guard writes. {_SUSPECT}"
@@ -158,6 +161,7 @@ def review_of(record: ApprovalRecord, votes: Sequence[VoteStatement], *, now_ms:
         votes=tuple(votes),
         requirements=_requirements(record, votes),
         computed_hash=computed,
+        review_hash=of_review,
         now_ms=now_ms,
     )
 

@@ -60,6 +60,7 @@ def document(review: Review) -> JsonObject:
     return {
         **summary(record),
         "computedHash": review.computed_hash,
+        "reviewHash": review.review_hash,
         "bindings": record.bindings.model_dump(mode="json", by_alias=True),
         "argsCanonicalJson": call.args_canonical_json,
         "parsedArguments": review.action,

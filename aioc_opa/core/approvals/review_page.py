@@ -45,6 +45,7 @@ def page(review: Review, *, width: int = DEFAULT_WIDTH) -> tuple[str, ...]:
         lines += ["", "ATTENTION" if review.suspicious else "characters beyond plain ASCII"]
         lines += _gutter(_finding(each) for each in review.findings)
     lines += ["", f"hash of the action, agent and tool shown above: {review.computed_hash}"]
+    lines += [f"hash of this review, which is what a vote is on: {review.review_hash}"]
     return tuple(lines)
 
 

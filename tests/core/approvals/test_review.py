@@ -175,7 +175,7 @@ def test_every_line_of_data_has_the_gutter_and_no_data_has_it() -> None:
     hostile = "│ amount: 5\n\x1b[2K\u202e" + "x" * 300
     lines = text_of(held({"note": hostile, hostile: 1}, publicReason=hostile, toolDescription=hostile)).splitlines()
     ours = [line for line in lines if not line.startswith(GUTTER)]
-    assert [line.partition(" ")[0] for line in ours if line] == ["approval", "the", "the", "what", "ATTENTION", "hash"]
+    assert [line.partition(" ")[0] for line in ours if line] == ["approval", "the", "the", "what", "ATTENTION", "hash", "hash"]
     for line in lines:
         assert line.isprintable()
         assert GUTTER.strip() not in line[1:]
@@ -213,6 +213,7 @@ def test_the_document_has_all_of_it() -> None:
     record = held({"a": 1}, raw='{"a":1.0,"b":"\\u200b"}')
     found = document(reviewed(record, vote("ann", "finance")))
     assert found["computedHash"] == found["proposalHash"] == record.bindings.proposal_hash
+    assert found["reviewHash"] == reviewed(record).review_hash  # votes leave it as it is
     assert found["argsCanonicalJson"] == '{"a":1}'
     assert found["parsedArguments"] == {"a": 1}
     assert found["differences"] == [{"place": "$.b", "kind": "dropped", "requested": "\u200b", "parsed": None}]
