@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aioc_opa.approvals.ballot import require_may_end
+from aioc_opa.core.approvals.states import OPEN, ApprovalEvent
 from aioc_opa.errors import ApprovalNotFoundError, VoteRefusedError
 
 if TYPE_CHECKING:
@@ -68,13 +70,16 @@ class Custody:
 
         Raises:
             ApprovalNotFoundError: there is none in this tenant.
-            VoteRefusedError: `by` does not belong to the tenant, or it cannot be recorded; nothing is removed.
+            VoteRefusedError: `by` does not belong to the tenant, may not dismiss an open one, or it cannot be recorded;
+                nothing is removed.
             ApprovalStoreError: the store cannot be used.
         """
         record = self.store.get(tenant, approval_id, payload=False)
         if record is None:
             raise ApprovalNotFoundError("no such approval")
         _require_serves(by, tenant)
+        if record.state in OPEN:  # what has ended is not open again by the next step
+            require_may_end(record, by, ApprovalEvent.DISMISS)
         self._audit.intend(by.person_id, "erase", of=record)
         self.store.erase(tenant, approval_id, by=by.person_id)
         self._audit.removed(by.person_id, of=record, detail="erase")

@@ -34,9 +34,9 @@ from aioc_opa.errors import VoteRefusedError
 PURGE_HELP: Final = """Remove stored arguments: of approvals that ended long ago, or of one now.
 
 Hashes, bindings, votes and outcomes stay, so that the record still shows what happened. An approval that is open when
-its arguments are removed is dismissed: nobody could review or run it any more. Your key file says who removes them: a
-person of the file of people, who serves the tenant, and every tenant where --tenant is not given. The access log keeps
-that, for each approval.
+its arguments are removed is dismissed, and takes who may dismiss it: nobody could review or run it any more. Your key
+file says who removes them: a person of the file of people, who serves the tenant, and every tenant where --tenant is
+not given. The access log keeps that, for each approval.
 
 \b
 Exit status: 0 done; 1 nothing was changed: you may not, or it cannot be recorded; 2 wrong usage; 3 there is no such

@@ -119,6 +119,24 @@ def test_arguments_are_removed_in_somebodys_name(store: ApprovalStore) -> None:
     ]  # fmt: skip
 
 
+def test_to_remove_the_arguments_of_what_is_open_takes_the_rights_to_dismiss_it(store: ApprovalStore) -> None:
+    bench = Bench(store)
+    broker, vic = bench.broker, person("vic")
+    pending, usable, ended = bench.opened(call_id="1"), approved(bench, call_id="2"), bench.opened(call_id="3")
+    broker.dismiss("acme", ended, by=person("tess"), reason="why")
+    before = [bench.record(each) for each in (pending, usable)]
+    for each in (pending, usable):
+        with pytest.raises(VoteRefusedError, match="role_missing"):
+            broker.erase("acme", each, by=vic)
+    assert [bench.record(each) for each in (pending, usable)] == before
+    assert store.access_log(None, None) == []
+    broker.erase("acme", pending, by=person("kim"))  # who asked may withdraw
+    broker.erase("acme", usable, by=person("tess"))
+    broker.erase("acme", ended, by=vic)  # nothing is dismissed by that
+    assert [bench.record(each).state for each in (pending, usable, ended)] == [S.DISMISSED] * 3
+    assert [entry.who for entry in store.access_log(None, None)] == ["p-kim", "p-tess", "p-vic"]
+
+
 # --- a required trail
 
 
