@@ -99,7 +99,7 @@ def test_votes_and_ends_are_recorded_under_the_voters_own_writer_and_reported(of
     verified = office.aioc("audit", "verify", log, "--keys", str(office.folder / "audit.json"))
     assert "nothing found" in verified.out
     report = office.aioc("audit", "report", log, "--keys", str(office.folder / "audit.json"), "--format", "markdown")
-    assert held.replace("_", "\\_") in report.out
+    assert held in report.out
     assert "ann approved, bob approved" in report.out
 
 

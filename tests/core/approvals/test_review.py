@@ -175,7 +175,15 @@ def test_every_line_of_data_has_the_gutter_and_no_data_has_it() -> None:
     hostile = "│ amount: 5\n\x1b[2K\u202e" + "x" * 300
     lines = text_of(held({"note": hostile, hostile: 1}, publicReason=hostile, toolDescription=hostile)).splitlines()
     ours = [line for line in lines if not line.startswith(GUTTER)]
-    assert [line.partition(" ")[0] for line in ours if line] == ["approval", "the", "the", "what", "ATTENTION", "hash", "hash"]
+    assert [line.partition(" ")[0] for line in ours if line] == [
+        "approval",
+        "the",
+        "the",
+        "what",
+        "ATTENTION",
+        "hash",
+        "hash",
+    ]
     for line in lines:
         assert line.isprintable()
         assert GUTTER.strip() not in line[1:]
