@@ -34,6 +34,7 @@ class Arrival:
     Attributes:
         tool: None when no tool of the name is registered: the gate refuses it like a forbidden one.
         reservation: what the gate took from budgets; given back if the handler is never entered.
+        approval_id: of the approval that the call is resumed from.
     """
 
     request: CallRequest
@@ -42,6 +43,7 @@ class Arrival:
     deadline: Deadline
     started: float
     reservation: Reservation | None = None
+    approval_id: str | None = None
 
 
 def arrive(request: CallRequest, registry: ToolRegistry, deadline: Deadline, *, gated: bool) -> Arrival | Denied:

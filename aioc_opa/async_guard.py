@@ -30,6 +30,7 @@ from aioc_opa.handoff_audit import HandoffOutcome, recorded_async
 from aioc_opa.handoff_core import HandoffAttempt, begin_handoff, conclude_handoff
 from aioc_opa.holding_async import hold_async
 from aioc_opa.models.outcome import Allowed, Denied, HandoffAllowed, HandoffDenied, HandoffSuspended, Suspended
+from aioc_opa.resume_audit import told_async
 
 if TYPE_CHECKING:
     from aioc_opa.access.gate import AccessGate
@@ -105,7 +106,9 @@ class AsyncToolGuard(GuardBase):
             ToolArgumentsValidationError: the tool's validators refuse the arguments now.
         """
         found = await asyncio.to_thread(look_up, approval_id, options, core=self._core, deadline=self._deadline())
-        return await self._decided(found.arrival, found) if isinstance(found, ResumingCall) else found
+        if isinstance(found, ResumingCall):
+            return await self._decided(found.arrival, found)
+        return await told_async(self._core, found)
 
     async def resume(self, approval_id: str, **options: Unpack[ResumeOptions]) -> Any:
         """Run a held call that has been approved. Arguments as for `authorize_resume`; delivers as `call` does.
@@ -285,12 +288,10 @@ class AsyncToolGuard(GuardBase):
             waited = await wait_for_decision_async(waiting.broker, waiting.tenant, approval_id, waiting.seconds)
             refused = waiting.refused(waited, suspended)
             if refused is not None:
-                return refused
-            run_context = waiting.options.get("run_context")
-            if waiting.renew is not None:
-                run_context = await given(waiting.renew())
+                return await told_async(self._core, refused)
+            run_context = waiting.options.get("run_context") if waiting.renew is None else await given(waiting.renew())
         except Exception as error:  # noqa: BLE001 - every exception on the way to a tool is a deny
-            return waiting.failed(error, suspended)
+            return await told_async(self._core, waiting.failed(error, suspended))
         return await self.authorize_resume(approval_id, **waiting.resume_options(run_context))
 
     async def _delivered(self, outcome: Allowed | Denied | Suspended) -> Any:

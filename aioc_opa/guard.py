@@ -38,6 +38,7 @@ from aioc_opa.handoff_audit import HandoffOutcome, recorded
 from aioc_opa.handoff_core import HandoffAttempt, begin_handoff, conclude_handoff
 from aioc_opa.holding import hold
 from aioc_opa.models.outcome import Allowed, Denied, HandoffAllowed, HandoffDenied, HandoffSuspended, Suspended
+from aioc_opa.resume_audit import told
 
 if TYPE_CHECKING:
     from aioc_opa.access.gate import AccessGate
@@ -105,7 +106,7 @@ class ToolGuard(GuardBase):
             ToolArgumentsValidationError: the tool's validators refuse the arguments now.
         """
         found = look_up(approval_id, options, core=self._core, deadline=self._deadline())
-        return self._decided(found.arrival, found) if isinstance(found, ResumingCall) else found
+        return self._decided(found.arrival, found) if isinstance(found, ResumingCall) else told(self._core, found)
 
     def resume(self, approval_id: str, **options: Unpack[ResumeOptions]) -> Any:
         """Run a held call that has been approved. Arguments as for `authorize_resume`; delivers as `call` does.
@@ -277,10 +278,10 @@ class ToolGuard(GuardBase):
             waited = wait_for_decision(waiting.broker, waiting.tenant, approval_id, waiting.seconds)
             refused = waiting.refused(waited, suspended)
             if refused is not None:
-                return refused
+                return told(self._core, refused)
             run_context = waiting.options.get("run_context") if waiting.renew is None else waiting.renew()
         except Exception as error:  # noqa: BLE001 - every exception on the way to a tool is a deny
-            return waiting.failed(error, suspended)
+            return told(self._core, waiting.failed(error, suspended))
         return self.authorize_resume(approval_id, **waiting.resume_options(run_context))
 
     def _delivered(self, outcome: Allowed | Denied | Suspended) -> Any:

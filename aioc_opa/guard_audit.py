@@ -11,12 +11,11 @@ import os
 import threading
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from aioc_opa.core.audit.labels import digest_label, id_label, reason_label, reason_labels, tool_label
+from aioc_opa.decision_event import event_of, tool_facts
 from aioc_opa.errors import AuditUnavailableError
-from aioc_opa.models.audit_event import AuditEvent
 from aioc_opa.models.outcome import Allowed, Denied, HandoffAllowed, HandoffDenied
 from aioc_opa.models.principal import Principal
 
@@ -28,10 +27,9 @@ if TYPE_CHECKING:
     from aioc_opa.audit.trail import AuditTrail
     from aioc_opa.call_request import CallRequest, Surroundings
     from aioc_opa.handoff_core import HandoffAttempt
-    from aioc_opa.models.audit_event import AuditKind
+    from aioc_opa.models.audit_event import AuditEvent
     from aioc_opa.models.outcome import HandoffSuspended, Suspended
     from aioc_opa.permit import PermittedCall
-    from aioc_opa.tool_registry import RegisteredTool
 
 logger: Final = logging.getLogger("aioc_opa.audit")
 
@@ -104,7 +102,7 @@ class GuardAudit:
     def turned_away(self, request: CallRequest, denied: Denied, *, registered: bool) -> AuditEvent | None:
         """The event of a call that ended before the gate: no such tool, or surroundings that are none."""
         principal = request.principal if type(request.principal) is Principal else None
-        return self._event(
+        return event_of(
             "access",
             principal=principal,
             agent_name=id_label(request.agent_name),
@@ -118,13 +116,14 @@ class GuardAudit:
     def access(self, arrival: Arrival, denied: Denied | None) -> AuditEvent | None:
         """The event of what the access gate answered."""
         reason = "allowed" if denied is None else denied.audit_code
-        return self._event(
+        return event_of(
             "access",
             **self._around(arrival.surroundings),
-            **_tool(arrival.tool, arrival.request.target),
+            **tool_facts(arrival.tool, arrival.request.target),
             decision="allow" if denied is None else "deny",
             reason=reason,
             duration_ms=(time.perf_counter() - arrival.started) * 1000.0,
+            approval_id=arrival.approval_id,
         )
 
     def keep(self, arrival: Arrival, outcome: Allowed | Denied | Suspended) -> str | None:
@@ -155,10 +154,10 @@ class GuardAudit:
         verdict = (
             "allow" if isinstance(outcome, Allowed) else "deny" if isinstance(outcome, Denied) else "approval_required"
         )
-        return self._event(
+        return event_of(
             "tool_policy",
             **self._around(arrival.surroundings),
-            **_tool(arrival.tool, arrival.request.target),
+            **tool_facts(arrival.tool, arrival.request.target),
             decision=verdict,
             reason=self._code(outcome.audit_code if isinstance(outcome, Denied) else outcome.code),
             reasons=reason_labels(outcome.reasons, self._codes),
@@ -166,7 +165,7 @@ class GuardAudit:
             decision_id=id_label(outcome.decision_id),
             engine=id_label(outcome.engine or None),
             duration_ms=outcome.duration_ms,
-            approval_id=getattr(outcome, "approval_id", None),
+            approval_id=getattr(outcome, "approval_id", None) or arrival.approval_id,
             proposal_ref=None if proposal_hash is None else self.trail.proposal_ref(tenant, proposal_hash),
             arguments_digest=arguments_digest,
         )
@@ -192,7 +191,7 @@ class GuardAudit:
         tenant = None if around["principal"] is None else around["principal"].tenant
         proposal_hash = None if outcome.question is None else outcome.question.proposal_hash
         refused = isinstance(outcome, HandoffDenied)
-        return self._event(
+        return event_of(
             "handoff_policy",
             **around,
             to_agent_name=digest_label(request.target) if refused else id_label(request.target),
@@ -208,7 +207,7 @@ class GuardAudit:
 
     def refused(self, call: PermittedCall | None, denied: Denied, running: Running | None = None) -> AuditEvent | None:
         """The event of a permit that let nothing run."""
-        return self._event(
+        return event_of(
             "permit_refused",
             **({} if call is None else self._call(call)),
             decision="deny",
@@ -219,11 +218,11 @@ class GuardAudit:
     def started(self, call: PermittedCall) -> tuple[Running, AuditEvent | None]:
         """The intent: from now on the effect may have begun."""
         running = Running(execution_id=os.urandom(16).hex(), started=time.perf_counter())
-        return running, self._event("execution_started", **self._call(call), execution_id=running.execution_id)
+        return running, event_of("execution_started", **self._call(call), execution_id=running.execution_id)
 
     def ended(self, call: PermittedCall, running: Running, *, completed: bool) -> AuditEvent | None:
         """How it ended: the handler returned, or it raised or was interrupted."""
-        return self._event(
+        return event_of(
             "execution_completed" if completed else "execution_failed",
             **self._call(call),
             execution_id=running.execution_id,
@@ -233,7 +232,7 @@ class GuardAudit:
     def _call(self, call: PermittedCall) -> dict[str, Any]:
         return {
             **self._around(call.surroundings),
-            **_tool(call.tool, call.tool.name),
+            **tool_facts(call.tool, call.tool.name),
             "request_id": call.question.request_id,
             "approval_id": call.approval_id,
             "proposal_ref": self.trail.proposal_ref(call.surroundings.tenant, call.question.proposal_hash),
@@ -253,28 +252,7 @@ class GuardAudit:
     def _code(self, code: str) -> str:
         return reason_label(code, self._codes)
 
-    @staticmethod
-    def _event(kind: AuditKind, *, principal: Principal | None = None, **facts: Any) -> AuditEvent | None:
-        try:
-            return AuditEvent(
-                kind=kind,
-                at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-                identity=None if principal is None else principal.identity,
-                tenant=None if principal is None else principal.tenant,
-                **facts,
-            )
-        except ValueError:
-            logger.critical("an event of kind %s cannot be written", kind)
-            return None
-
 
 def _bounded(text: str | None, longest: int) -> str | None:
     """What an engine says of itself, or its digest where it says too much."""
     return text if text is None or len(text) <= longest else digest_label(text)
-
-
-def _tool(tool: RegisteredTool | None, called: object) -> dict[str, Any]:
-    return {
-        "tool_name": tool_label(called, registered=tool is not None),
-        "tool_version": None if tool is None else tool.version,
-    }

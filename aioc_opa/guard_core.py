@@ -67,6 +67,11 @@ class Attempt:
     resumed: ResumedCall | None = None
 
 
+def store_tenant(bound: Principal | None) -> str:
+    """The tenant of a caller as the access gate has bound it, as stores write it."""
+    return NO_TENANT if bound is None or bound.tenant is None else bound.tenant
+
+
 class GuardCore(ExecutionCore):
     """The pipeline of one guard. Thread-safe and task-safe: the state of a call is in its `Attempt`."""
 
@@ -84,11 +89,14 @@ class GuardCore(ExecutionCore):
             raise ConfigurationError("this guard has no approvals: give it approvals=ApprovalBroker(…)")
         return self.settings.approvals
 
-    def tenant_of(self, principal: Principal | None) -> str:
-        """The tenant whose approvals are this caller's, as stores write it: the access gate's word counts."""
+    def bound(self, principal: Principal | None) -> Principal | None:
+        """The caller as the access gate knows it, where there is one; its word on the tenant counts."""
         gate = self.settings.access
-        bound = principal if gate is None else gate.bound(principal)
-        return NO_TENANT if bound is None or bound.tenant is None else bound.tenant
+        return principal if gate is None else gate.bound(principal)
+
+    def tenant_of(self, principal: Principal | None) -> str:
+        """The tenant whose approvals are this caller's, as stores write it."""
+        return store_tenant(self.bound(principal))
 
     def arrive(self, request: CallRequest, deadline: Deadline) -> Arrival | Denied:
         """Step 1, before the access gate is asked."""

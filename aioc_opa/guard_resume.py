@@ -22,8 +22,10 @@ from aioc_opa.core.policy_question import approval_text
 from aioc_opa.core.public_reasons import APPROVAL_REQUIRED
 from aioc_opa.core.reasons import Reason
 from aioc_opa.denials import denied, not_authorized
+from aioc_opa.guard_core import store_tenant
 from aioc_opa.holding import bindings_of
 from aioc_opa.judgement import RefusalError
+from aioc_opa.models.approval_vote_statement import is_approval_id
 from aioc_opa.models.outcome import Denied, Suspended
 from aioc_opa.models.principal import Principal
 from aioc_opa.models.run_context import RunContext
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from aioc_opa.approvals.records import ApprovalRecord
     from aioc_opa.engines.deadline import Deadline
     from aioc_opa.guard_core import GuardCore
+    from aioc_opa.models.approval_bindings import ApprovalBindings
     from aioc_opa.models.decision import PolicyDecision
 
 logger: Final = logging.getLogger("aioc_opa.guard")
@@ -108,13 +111,34 @@ class ResumingCall:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unresumed:
+    """A resume, or a wait, that ended before anything was judged again.
+
+    Attributes:
+        outcome: what the caller gets.
+        approval_id: None where the caller gave what is no id.
+        principal: as the access gate knows it, where there is one and it could say.
+        about: the call that was held, where it is known; a row of the store may have been edited.
+        request_id: of the question that was held, where it is known.
+        started: `time.perf_counter()` seconds, when it began.
+    """
+
+    outcome: Suspended | Denied
+    approval_id: str | None
+    principal: Principal | None
+    about: ApprovalBindings | SuspendedToolProposal | None
+    started: float
+    request_id: str | None = None
+
+
 def look_up(
     approval_id: str, options: ResumeOptions, *, core: GuardCore, deadline: Deadline
-) -> ResumingCall | Suspended | Denied:
+) -> ResumingCall | Unresumed:
     """The stored call as an arrival. Blocks on the store.
 
     Returns:
-        What goes through the pipeline; `Suspended` while nobody has decided; a deny in every other case.
+        What goes through the pipeline; else `Suspended` while nobody has decided, a deny in every other case.
 
     Raises:
         ConfigurationError: this guard has no approvals.
@@ -123,33 +147,52 @@ def look_up(
     check_options(options, required=None, known=ResumeOptions.__annotations__)
     broker = core.broker()
     started = time.perf_counter()
-    principal = options.get("principal")
+    bound: Principal | None = options.get("principal")
+    record: ApprovalRecord | None = None
+    found: ResumingCall | Suspended | Denied
     try:
-        record = broker.store.get(core.tenant_of(principal), approval_id)
-        if record is None:
-            logger.warning("denied resume: there is no such approval in the caller's tenant")
-            return denied(Reason.APPROVAL_UNAVAILABLE, started)
-        if not _same_principal(record, principal):
-            logger.warning("denied resume of %s: the call was held for another principal", approval_id)
-            return denied(Reason.APPROVAL_BINDING_MISMATCH, started)
-        if record.state not in {ApprovalState.PENDING, ApprovalState.APPROVED}:
-            return denied(reason_of_state(record.state), started)
-        if record.payload is None:
-            logger.warning("denied resume of %s: its arguments are not kept any more", approval_id)
-            return denied(Reason.APPROVAL_UNAVAILABLE, started)
-        broker.store.log_access(record.tenant, approval_id, "runtime", "resume")
-        call = StoredCall.model_validate_json(record.payload, by_alias=True, by_name=False)
-        if record.state is ApprovalState.PENDING:
-            return _pending(record, call, started)
-        request = _request(record, call, options)
+        bound = core.bound(bound)
+        record = broker.store.get(store_tenant(bound), approval_id)
+        found = _found(record, options, core=core, deadline=deadline, started=started)
     except SurroundingsError as error:
         logger.warning("denied resume of %s: %s", approval_id, error)
-        return denied(Reason.APPROVAL_BINDING_MISMATCH, started)
+        found = denied(Reason.APPROVAL_BINDING_MISMATCH, started)
     except Exception as error:  # noqa: BLE001 - whatever the store gives or raises
-        return _unavailable(error, started)
-    arrival = arrive(request, core.registry, deadline, gated=True)
+        found = _unavailable(error, started)
+    if isinstance(found, ResumingCall):
+        return found
+    return Unresumed(
+        outcome=found,
+        approval_id=approval_id if is_approval_id(approval_id) else None,
+        principal=bound if type(bound) is Principal else None,
+        about=None if record is None else record.bindings,
+        started=started,
+    )
+
+
+def _found(
+    record: ApprovalRecord | None, options: ResumeOptions, *, core: GuardCore, deadline: Deadline, started: float
+) -> ResumingCall | Suspended | Denied:
+    if record is None:
+        logger.warning("denied resume: there is no such approval in the caller's tenant")
+        return denied(Reason.APPROVAL_UNAVAILABLE, started)
+    if not _same_principal(record, options.get("principal")):
+        logger.warning("denied resume of %s: the call was held for another principal", record.approval_id)
+        return denied(Reason.APPROVAL_BINDING_MISMATCH, started)
+    if record.state not in {ApprovalState.PENDING, ApprovalState.APPROVED}:
+        return denied(reason_of_state(record.state), started)
+    if record.payload is None:
+        logger.warning("denied resume of %s: its arguments are not kept any more", record.approval_id)
+        return denied(Reason.APPROVAL_UNAVAILABLE, started)
+    broker = core.broker()
+    broker.store.log_access(record.tenant, record.approval_id, "runtime", "resume")
+    call = StoredCall.model_validate_json(record.payload, by_alias=True, by_name=False)
+    if record.state is ApprovalState.PENDING:
+        return _pending(record, call, started)
+    arrival = arrive(_request(record, call, options), core.registry, deadline, gated=True)
     if not isinstance(arrival, Arrival):
         return arrival
+    arrival.approval_id = record.approval_id
     return ResumingCall(arrival=arrival, record=record, broker=broker)
 
 

@@ -62,12 +62,19 @@ class Watch:
         settings: of the guard; its `codes` are those that are told as they are.
         subject: the call or handoff as far as it is known.
         kind: of a subject that was refused before it was known.
+        started: `time.perf_counter()` seconds, where the decision began before the watch.
     """
 
     __slots__ = ("_codes", "_kind", "_observation", "_observer", "_outcome", "_started", "_subject")
 
     def __init__(
-        self, observer: DecisionObserver, settings: GuardSettings, subject: object, kind: Kind = "tool"
+        self,
+        observer: DecisionObserver,
+        settings: GuardSettings,
+        subject: object,
+        kind: Kind = "tool",
+        *,
+        started: float | None = None,
     ) -> None:
         self._observer = observer
         self._codes: Collection[str] = settings.codes
@@ -75,7 +82,7 @@ class Watch:
         self._kind = kind
         self._observation: Observation | None = None
         self._outcome: Outcome | None = None
-        self._started = time.perf_counter()
+        self._started = time.perf_counter() if started is None else started
 
     def __enter__(self) -> Self:
         try:
@@ -120,7 +127,7 @@ class Watch:
             policy_revision=(revision if revision is None or len(revision) <= MAX_REVISION else digest_label(revision)),
             engine=id_label(outcome.engine or None),
             decision_id=id_label(outcome.decision_id),
-            approval_id=getattr(outcome, "approval_id", None),
+            approval_id=getattr(outcome, "approval_id", None) or getattr(self._subject, "approval_id", None),
             proposal_hash=None if outcome.question is None else outcome.question.proposal_hash,
             tenant=None if surroundings is None else surroundings.tenant,
             duration_seconds=seconds,

@@ -12,6 +12,7 @@ from aioc_opa.core.approvals.states import ApprovalState
 from aioc_opa.core.reasons import Reason
 from aioc_opa.denials import denied
 from aioc_opa.errors import ConfigurationError
+from aioc_opa.guard_resume import Unresumed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from aioc_opa.approvals.waiting import Waited
     from aioc_opa.call_request import CallOptions, ResumeOptions, WaitingOptions
     from aioc_opa.guard_core import GuardCore
-    from aioc_opa.models.outcome import Denied, Suspended
+    from aioc_opa.models.outcome import Suspended
 
 logger: Final = logging.getLogger("aioc_opa.guard")
 
@@ -37,6 +38,7 @@ class Waiting:
         renew: gives the run context after the wait; None keeps the first one.
         broker: of the guard.
         tenant: of the caller, as stores write it.
+        began: `time.perf_counter()` seconds, when the call came.
     """
 
     seconds: float
@@ -44,21 +46,39 @@ class Waiting:
     renew: Callable[[], Any] | None
     broker: ApprovalBroker
     tenant: str
+    began: float
 
-    def refused(self, waited: Waited, suspended: Suspended) -> Denied | None:
+    def refused(self, waited: Waited, suspended: Suspended) -> Unresumed | None:
         """The deny that the wait ended in; None when the call is approved and is to be resumed."""
         if waited.state is ApprovalState.APPROVED:
             return None
         if waited.timed_out:
-            return _denied(Reason.APPROVAL_TIMED_OUT, suspended)
-        return _denied(
+            return self._denied(Reason.APPROVAL_TIMED_OUT, suspended)
+        return self._denied(
             Reason.APPROVAL_UNAVAILABLE if waited.state is None else reason_of_state(waited.state), suspended
         )
 
-    def failed(self, error: Exception, suspended: Suspended) -> Denied:
+    def failed(self, error: Exception, suspended: Suspended) -> Unresumed:
         """The deny for a store that fails, or an application that cannot renew the context."""
         logger.error("denied: waiting for an approval failed (%s)", type(error).__name__)
-        return _denied(Reason.APPROVAL_UNAVAILABLE, suspended)
+        return self._denied(Reason.APPROVAL_UNAVAILABLE, suspended)
+
+    def _denied(self, reason: Reason, suspended: Suspended) -> Unresumed:
+        refusal = denied(
+            reason,
+            time.perf_counter(),
+            question=suspended.question,
+            policy_revision=suspended.policy_revision,
+            engine=suspended.engine,
+        )
+        return Unresumed(
+            outcome=refusal,
+            approval_id=suspended.approval_id,
+            principal=self.options.get("principal"),
+            about=suspended.proposal,
+            request_id=None if suspended.question is None else suspended.question.request_id,
+            started=self.began,
+        )
 
     def resume_options(self, run_context: Any) -> ResumeOptions:
         """What the approved call is resumed with."""
@@ -85,14 +105,5 @@ def waiting_of(options: WaitingOptions, core: GuardCore) -> tuple[Waiting | None
         renew=renew,
         broker=core.broker(),
         tenant=core.tenant_of(rest.get("principal")),
+        began=time.perf_counter(),
     ), rest
-
-
-def _denied(reason: Reason, suspended: Suspended) -> Denied:
-    return denied(
-        reason,
-        time.perf_counter(),
-        question=suspended.question,
-        policy_revision=suspended.policy_revision,
-        engine=suspended.engine,
-    )

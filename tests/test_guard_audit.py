@@ -261,15 +261,13 @@ def test_a_trail_that_is_none_is_refused(kind: str) -> None:
 def test_an_event_that_cannot_be_written_denies_in_required_mode_only(
     kind: str, tmp_path: Path, audited: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from aioc_opa import guard_audit
-
     required, best_effort = audited(), audited(mode="best_effort")
 
     def broken(**_: Any) -> None:
         raise ValueError(CANARY)
 
     outcomes = [one.ran(one.guard.authorize("refund", '{"order": "A7"}', **CALL)) for one in (required, best_effort)]
-    monkeypatch.setattr(guard_audit, "AuditEvent", broken)
+    monkeypatch.setattr("aioc_opa.decision_event.AuditEvent", broken)
     refused = required.ran(required.guard.execute(outcomes[0].permit))
     assert not isinstance(refused, Denied)
     assert refused.code == "audit_unavailable"

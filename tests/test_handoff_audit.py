@@ -103,7 +103,7 @@ def test_in_required_mode_an_event_that_cannot_be_written_denies_too(
     made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = made()
-    monkeypatch.setattr("aioc_opa.guard_audit.GuardAudit._event", lambda *_, **__: None)
+    monkeypatch.setattr("aioc_opa.guard_audit.event_of", lambda *_, **__: None)
     assert decided(one).code == "audit_unavailable"
 
 

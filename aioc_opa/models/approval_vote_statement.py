@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Final, Literal, TypeGuard
 
 from pydantic import Field
 
@@ -11,8 +12,14 @@ from aioc_opa.models.decision import Role
 from aioc_opa.models.principal import Name
 from aioc_opa.models.wire import WireModel
 
-ApprovalId = Annotated[str, Field(pattern=r"\Aapr_[0-9a-f]{32}\z")]
+_ID: Final = r"apr_[0-9a-f]{32}"
+ApprovalId = Annotated[str, Field(pattern=rf"\A{_ID}\z")]
 KeyId = Annotated[str, Field(pattern=r"\A[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}\z")]
+
+
+def is_approval_id(value: object) -> TypeGuard[str]:
+    """Whether `value` has the form of an approval's id."""
+    return type(value) is str and re.fullmatch(_ID, value) is not None
 
 
 class VoteStatement(WireModel):
