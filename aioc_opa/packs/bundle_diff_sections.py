@@ -74,12 +74,19 @@ def _outcome(outcomes: dict[str, Any] | None, kind: str) -> str:
 def _approval(each: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     old, new = each["before"], each["after"]
     pack = (new or old)["pack"]
-    for what in ("codes", "tools", "terms"):
-        text = terms_text if what == "terms" else list_text
-        before, after = ("-" if ask is None else text(ask[what]) for ask in (old, new))
+    for what in ("codes", "tools"):
+        before, after = ("-" if ask is None else list_text(ask[what]) for ask in (old, new))
         # The codes say which approval it is.
         if what == "codes" or before != after:
             yield each["change"], pack, what, before, after
+    before, after = ("-" if ask is None else terms_text(ask) for ask in (old, new))
+    if before != after:
+        yield each["change"], pack, "terms", before, after
+    if old is not None and new is not None and old["terms"] is new["terms"] is None:
+        one, other = old["computedFrom"], new["computedFrom"]
+        for name in sorted(one.keys() | other.keys()):
+            if one.get(name) != other.get(name):
+                yield each["change"], pack, f"terms: {name}", one.get(name, "-"), other.get(name, "-")
 
 
 def _branches(each: dict[str, Any]) -> Iterator[tuple[str, ...]]:

@@ -10,20 +10,20 @@ here, and something impossible may be listed. What the runtime and the library r
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from aioc_opa.core.canonical_json import canonical_text
-from aioc_opa.core.limits import MAX_SAFE_INTEGER
+from aioc_opa.packs.bundle_term_sources import TermSources
+from aioc_opa.packs.bundle_terms import written_terms
 from aioc_opa.packs.data_documents import value_at
 from aioc_opa.packs.lint.linted import rule_line, rule_name
 from aioc_opa.packs.lint.module_rules import VERDICT_SETS
 from aioc_opa.packs.lint.rego_tree import calls, dotted, path_of
-from aioc_opa.packs.lint.verdict_values import constructor_names, term_maker_names, verdict_maker_names
+from aioc_opa.packs.lint.verdict_values import constructor_names, verdict_maker_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from aioc_opa.core.json_value import JsonObject, JsonValue
+    from aioc_opa.core.json_value import JsonObject
     from aioc_opa.packs.bundle_parsed import ParsedBundle
     from aioc_opa.packs.lint.linted import LintedPolicy, Module
     from aioc_opa.packs.lint.rego_tree import Node
@@ -47,12 +47,23 @@ class ToolOutcomes:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAsk:
-    """An approval that a pack can ask for. `terms` is None where they are computed or come from data."""
+    """An approval that a pack can ask for.
+
+    Attributes:
+        pack: that asks.
+        codes: that the verdict can have.
+        tools: that it can be about.
+        terms: what approving it takes; None where that is computed or comes from data.
+        computed_from: digest by name of what the terms can depend on; empty where they are written out.
+        file: of the rule.
+        line: of the rule, from 1.
+    """
 
     pack: str
     codes: tuple[str, ...]
     tools: tuple[str, ...]
     terms: JsonObject | None
+    computed_from: JsonObject
     file: str
     line: int
 
@@ -83,13 +94,15 @@ def tool_outcomes(parsed: ParsedBundle) -> dict[str, ToolOutcomes]:
 def approval_asks(parsed: ParsedBundle) -> list[ApprovalAsk]:
     """Every approval that the packs can ask for, with its terms where they are written out."""
     defaults = value_at(parsed.bundle.data, "aioc", "lib", "approval_defaults")
+    sources = TermSources(parsed)
     asks: list[ApprovalAsk] = []
     for each in _verdict_rules(parsed.policy):
         if each.effect == "require_approval":
-            terms = _terms(parsed.policy, each, defaults)
+            terms = written_terms(parsed.policy, each.module, each.rule, defaults)
+            computed_from = sources.of(each.module, each.rule) if terms is None else {}
             place = (each.module.file, rule_line(each.rule))
             codes, tools = tuple(sorted(each.codes)), tuple(sorted(each.tools))
-            asks.append(ApprovalAsk(each.manifest.pack, codes, tools, terms, *place))
+            asks.append(ApprovalAsk(each.manifest.pack, codes, tools, terms, computed_from, *place))
     return asks
 
 
@@ -141,74 +154,3 @@ def _is_tool_name(term: Node) -> bool:
 
 def _is_of_strings(term: Node) -> bool:
     return term["type"] in {"set", "array"} and all(member["type"] == "string" for member in term["value"])
-
-
-def _terms(policy: LintedPolicy, each: _VerdictRule, defaults: JsonValue) -> JsonObject | None:
-    named = {
-        rule_name(rule): rule["head"]["value"]
-        for module in policy.pack_modules(each.manifest.pack)
-        for rule in module.rules()
-        if "value" in rule["head"] and "args" not in rule["head"] and len(rule["head"]["ref"]) == 1
-    }
-    constructors = constructor_names(each.module)
-    found: list[JsonValue] = []
-    for call in calls({**each.rule, "else": None}):
-        if call.name not in constructors:
-            continue
-        if call.name.endswith(".hold"):
-            found.append(defaults)
-        elif call.name.endswith(".hold_with") and len(call.operands) > 1:
-            found.append(_Terms(term_maker_names(each.module), named, defaults).value(call.operands[1]))
-    one = found[0] if found and all(canonical_text(term) == canonical_text(found[0]) for term in found) else None
-    return one if isinstance(one, dict) and None not in one.values() else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Terms:
-    """Reads terms that are written out; None for what is computed."""
-
-    makers: frozenset[str]
-    named: Mapping[str, Node]
-    defaults: JsonValue
-
-    def value(self, node: Node, depth: int = 0) -> JsonValue:
-        kind = node["type"]
-        if depth > 16:  # noqa: PLR2004 - rules that name each other
-            return None
-        if kind in {"string", "boolean"}:
-            return _plain(node["value"])
-        if kind == "number":
-            return _whole(node["value"])
-        if kind in {"array", "set"}:
-            members = [self.value(member, depth + 1) for member in node["value"]]
-            return None if None in members else members
-        if kind == "object":
-            return {str(key["value"]): self.value(below, depth + 1) for key, below in node["value"]}
-        if kind == "var":
-            return self.value(self.named[node["value"]], depth + 1) if node["value"] in self.named else None
-        if kind == "call" and dotted(node["value"][0]) in self.makers:
-            return self._made(dotted(node["value"][0]).rpartition(".")[2], node["value"][1:], depth + 1)
-        return None
-
-    def _made(self, helper: str, operands: list[Node], depth: int) -> JsonValue:
-        values = [self.value(operand, depth) for operand in operands]
-        base = values[0] if helper in {"within", "requester_may_approve"} else self.defaults
-        if not isinstance(base, dict) or None in values:
-            return None
-        if helper == "within":
-            return {**base, "ttlSeconds": values[1]}
-        if helper == "requester_may_approve":
-            return {**base, "separationOfDuties": False}
-        more = {"quorum": values[1]} if helper == "by_persons" else {}
-        return {**base, "approverRoles": values[0], **more}
-
-
-def _whole(value: Any) -> JsonValue:
-    """A number that terms can have; None for any other."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return value if type(value) is int and abs(value) <= MAX_SAFE_INTEGER else None
-
-
-def _plain(value: Any) -> JsonValue:
-    return value if isinstance(value, str | bool) else None

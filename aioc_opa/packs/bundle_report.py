@@ -129,6 +129,7 @@ def approval_document(ask: ApprovalAsk) -> JsonObject:
         "codes": [*ask.codes],
         "tools": [*ask.tools],
         "terms": ask.terms,
+        "computedFrom": ask.computed_from,
         "file": ask.file,
         "line": ask.line,
     }

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from aioc_opa.core.json_value import JsonObject
 
+_LIBRARY: Final = "aioc.lib."
 _TERMS: Final = {"approverRoles", "quorum", "separationOfDuties", "ttlSeconds"}
 
 
@@ -52,7 +53,7 @@ def inspect_sections(document: JsonObject) -> Iterator[Section]:
                 a["pack"],
                 list_text(a["codes"]),
                 list_text(a["tools"]),
-                terms_text(a["terms"]),
+                terms_text(a),
                 f"{a['file']}:{a['line']}",
             )
             for a in found["approvals"]
@@ -115,10 +116,11 @@ def _rule(rule: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def terms_text(terms: dict[str, Any] | None) -> str:
-    """Terms of an approval, in words."""
+def terms_text(ask: dict[str, Any]) -> str:
+    """Terms of an approval, in words; what computed ones depend on, the library's own rules left out."""
+    terms = ask["terms"]
     if terms is None:
-        return "computed, or from data"
+        return "computed from: " + list_text(name for name in ask["computedFrom"] if not name.startswith(_LIBRARY))
     if terms.keys() != _TERMS or not isinstance(terms["approverRoles"], list):
         return f"not terms of an approval: {json_text(terms)}"
     persons = f"{terms['quorum']} of {' or '.join(map(str, terms['approverRoles']))}"

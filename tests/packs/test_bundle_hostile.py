@@ -179,6 +179,6 @@ def test_metadata_that_has_no_canonical_json_is_compared_all_the_same(tmp_path: 
 
 
 def test_terms_that_are_none_are_shown_as_they_are() -> None:
-    assert terms_text({"foo": 1}) == 'not terms of an approval: {"foo": 1}'
+    assert terms_text({"terms": {"foo": 1}}) == 'not terms of an approval: {"foo": 1}'
     odd = {"approverRoles": 7, "quorum": 1, "separationOfDuties": True, "ttlSeconds": 1}
-    assert terms_text(odd).startswith("not terms of an approval: ")
+    assert terms_text({"terms": odd}).startswith("not terms of an approval: ")
