@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +15,9 @@ from aioc_opa.packs.policy_folder import load_policy
 from aioc_opa.packs.samples import read_samples
 from aioc_opa.packs.scaffolding import new_pack
 from aioc_opa.packs.scaffolding_rules import PackRules
+from aioc_opa.packs.starter import new_policy
+from tests.docs.blocks import blocks
 from tests.packs.evaluation import copy_policy, on_opa, on_regorus
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -58,6 +59,30 @@ def test_new_pack_passes_fmt_check_test_and_lint_as_written(
         output = subprocess.run([opa_binary, *arguments], capture_output=True, text=True, check=False)
         assert output.returncode == 0, output.stdout + output.stderr
     assert lint_policy(folder, opa_binary=opa_binary) == []
+
+
+@pytest.mark.parametrize("rules", list(PackRules), ids=str)
+def test_the_commands_of_a_new_packs_readme_run_from_its_folder(
+    tmp_path: Path, opa_binary: Path, rules: PackRules
+) -> None:
+    policy = tmp_path / "my policy"
+    new_policy(policy)
+    new_pack("payments", policy, tools=["refund"], rules=rules)
+    pack = policy / "aioc" / "packs" / "payments"
+    owners = policy / "aioc" / "owners" / "data.json"
+    owners.write_text(json.dumps({"refund": "payments", "other": "payments"}))
+    data = json.loads((pack / "data.json").read_text())
+    data["manifest"]["tools"]["other"] = data["manifest"]["tools"]["refund"]
+    (pack / "data.json").write_text(json.dumps(data))
+    stale = (policy / "aioc" / "routes" / "routes.rego").read_text()
+    (script,) = [block.text for block in blocks(pack / "README.md", "sh")]
+    path = f"{Path(sys.executable).parent}:{opa_binary.parent}:{os.environ['PATH']}"
+    ran = subprocess.run(
+        ["bash", "-euc", script], cwd=pack, env={**os.environ, "PATH": path, "AIOC_OPA_BIN": str(opa_binary)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert (policy / "aioc" / "routes" / "routes.rego").read_text() != stale
 
 
 @pytest.mark.parametrize("rules", list(PackRules), ids=str)
