@@ -25,7 +25,7 @@ from aioc_opa.core.bundles.revision import MAX_COUNTER, parse_revision
 from aioc_opa.core.rfc3339 import parse_rfc3339
 from aioc_opa.engines.opa_binary import find_opa_binary
 from aioc_opa.packs.bundle_checks import Predecessor, predecessor
-from aioc_opa.packs.bundle_file import read_bundle
+from aioc_opa.packs.bundle_file import read_bundle, require_bundle_file
 
 if TYPE_CHECKING:
     from aioc_opa.packs.bundle_checks import BundleCheck
@@ -85,6 +85,8 @@ def verify(
     moment = datetime.now(UTC) if at is None else parse_rfc3339(at)
     if moment is None:
         raise typer.BadParameter("--at: an RFC 3339 time such as 2026-07-01T12:00:00Z")
+    for path in bundles:
+        require_bundle_file(path)  # a name that is wrong is no bundle that failed
     demanded = verification(public_key, algorithm, scope)
     earlier = [_predecessor(text) for text in after or ()]
     demands = BundleDemands(signature=demanded, at=moment, minimum_counter=min_counter, after=earlier)

@@ -74,6 +74,16 @@ class BundleFile:
         return SIGNATURES in self.files
 
 
+def require_bundle_file(path: Path) -> None:
+    """See that there is a file at `path`, whatever is in it.
+
+    Raises:
+        PolicyLoadError: there is none.
+    """
+    if not path.is_file():
+        raise PolicyLoadError(f"{path}: no such bundle (a .tar.gz file)")
+
+
 def read_bundle(path: Path) -> BundleFile:
     """Read the bundle at `path`.
 
@@ -81,8 +91,7 @@ def read_bundle(path: Path) -> BundleFile:
         PolicyLoadError: it is none, or is not what it says; the message names the place.
     """
     source = str(path)
-    if not path.is_file():
-        raise PolicyLoadError(f"{source}: no such bundle (a .tar.gz file)")
+    require_bundle_file(path)
     files = read_policy_files(path, whole=True)
     if MANIFEST not in files:
         raise PolicyLoadError(f"{source}: has no .manifest: build it with `aioc-opa bundle build`")

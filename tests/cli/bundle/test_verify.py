@@ -200,3 +200,13 @@ def test_a_private_key_in_place_of_the_public_one_is_refused_by_name_and_never_s
         both.write_text(content)
         ran = aioc("bundle", "verify", str(signed), "--public-key", str(both))
         assert (ran.status, "no PEM file of a public key" in " ".join(ran.err.replace("│", " ").split())) == (2, True)
+
+
+def test_a_file_that_is_not_there_cannot_be_used_and_one_that_is_no_bundle_does_not_verify(
+    aioc: Command, made: Path, signed: Path, tmp_path: Path
+) -> None:
+    missing = aioc("bundle", "verify", str(signed), str(tmp_path / "none.tar.gz"), "--unsigned")
+    assert missing.status == 3
+    assert missing.err == f"aioc-opa: {tmp_path / 'none.tar.gz'}: no such bundle (a .tar.gz file)\n"
+    (tmp_path / "text.tar.gz").write_text("no archive")
+    assert verify(aioc, made, tmp_path / "text.tar.gz").status == 1
