@@ -36,11 +36,12 @@ class AuditKey:
     Attributes:
         key_id: what checkpoints call it by; follows from the public key.
         public_key: 32 bytes.
+        writers: names of the writers whose log it may sign; empty for any. An `AuditTrail` of another name refuses it.
     """
 
-    __slots__ = ("_private", "_seed", "key_id", "public_key")
+    __slots__ = ("_private", "_seed", "key_id", "public_key", "writers")
 
-    def __init__(self, seed: bytes) -> None:
+    def __init__(self, seed: bytes, *, writers: Sequence[str] = ()) -> None:
         """Make a key of 32 random bytes (RFC 8032 section 5.1.5).
 
         Raises:
@@ -52,15 +53,16 @@ class AuditKey:
         self._private: Final = private_key(seed)
         self.public_key: Final = self._private.public_key().public_bytes_raw()
         self.key_id: Final = key_id_of(self.public_key)
+        self.writers: Final = tuple(writers)
 
     @classmethod
-    def generate(cls) -> Self:
+    def generate(cls, *, writers: Sequence[str] = ()) -> Self:
         """A new key.
 
         Raises:
             ConfigurationError: the extra `approvals` is not installed.
         """
-        return cls(secrets.token_bytes(SEED_BYTES))
+        return cls(secrets.token_bytes(SEED_BYTES), writers=writers)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -70,10 +72,11 @@ class AuditKey:
             InputFileError: it cannot be read, others have rights to it, or it is something else.
             ConfigurationError: the extra `approvals` is not installed.
         """
-        seed = from_base64(read_document(path, _KeyDocument, private=True).audit_key, SEED_BYTES)
+        document = read_document(path, _KeyDocument, private=True)
+        seed = from_base64(document.audit_key, SEED_BYTES)
         if seed is None:
             raise InputFileError(f"{path}: $.auditKey: must be the base64 of {SEED_BYTES} bytes")
-        return cls(seed)
+        return cls(seed, writers=document.writers)
 
     def save(self, path: str | Path) -> None:
         """Write the key to a new file of mode 600.
@@ -81,24 +84,23 @@ class AuditKey:
         Raises:
             InputFileError: there is a file already, or it cannot be written.
         """
-        write_new_file(Path(path), _document({"auditKey": to_base64(self._seed)}), mode=_PRIVATE_MODE)
+        document: JsonObject = {"auditKey": to_base64(self._seed)}
+        write_new_file(Path(path), _document(self._with_writers(document)), mode=_PRIVATE_MODE)
 
-    def save_public(self, path: str | Path, *, writers: Sequence[str] = ()) -> None:
+    def save_public(self, path: str | Path) -> None:
         """Write the public half to a new file, as `read_public_keys` takes it.
 
         Raises:
             InputFileError: there is a file already, or it cannot be written.
         """
-        write_new_file(Path(path), _document({"keys": [self.public_entry(writers=writers)]}), mode=_PUBLIC_MODE)
+        write_new_file(Path(path), _document({"keys": [self.public_entry()]}), mode=_PUBLIC_MODE)
 
-    def public_entry(self, *, writers: Sequence[str] = ()) -> JsonObject:
-        """The public half, as an entry of a file of public keys.
+    def public_entry(self) -> JsonObject:
+        """The public half, as an entry of a file of public keys, with the writers that the key is for."""
+        return self._with_writers({"keyId": self.key_id, "publicKey": to_base64(self.public_key)})
 
-        Args:
-            writers: names of the writers whose checkpoints the key may sign; none names any writer.
-        """
-        entry: JsonObject = {"keyId": self.key_id, "publicKey": to_base64(self.public_key)}
-        return {**entry, "writers": list(writers)} if writers else entry
+    def _with_writers(self, document: JsonObject) -> JsonObject:
+        return {**document, "writers": [*self.writers]} if self.writers else document
 
     def sign(self, message: bytes) -> str:
         """The Ed25519 signature of `message`, base64."""
@@ -137,26 +139,28 @@ class PublicKeys(dict[str, bytes]):
         return names is None or writer in names
 
 
-def read_public_keys(path: str | Path) -> PublicKeys:
-    """The public keys in a file ``{"keys": [{"keyId", "publicKey", "writers"?}, …]}``, by id.
+def read_public_keys(*paths: str | Path) -> PublicKeys:
+    """The public keys in files ``{"keys": [{"keyId", "publicKey", "writers"?}, …]}``, by id.
 
     Raises:
-        InputFileError: it cannot be read, or a key is none, or its id is not that of the key, or it is there twice.
+        InputFileError: one cannot be read, or a key is none, or its id is not that of the key, or it is there twice.
     """
     found: dict[str, bytes] = {}
+    where: dict[str, str | Path] = {}
     writers: dict[str, tuple[str, ...]] = {}
-    for index, entry in enumerate(read_document(path, _PublicKeys).keys):
-        key = base64.b64decode(entry.public_key)
-        problem = public_key_problem(key) if len(key) == PUBLIC_KEY_BYTES else "it has another length"
-        if problem is None and entry.key_id != key_id_of(key):
-            problem = "keyId is not that of the key"
-        if problem is None and entry.key_id in found:
-            problem = "this key is in the file already; one entry names all its writers"
-        if problem is not None:
-            raise InputFileError(f"{path}: $.keys[{index}]: {problem}")
-        found[entry.key_id] = key
-        if entry.writers:
-            writers[entry.key_id] = entry.writers
+    for path in paths:
+        for index, entry in enumerate(read_document(path, _PublicKeys).keys):
+            key = base64.b64decode(entry.public_key)
+            problem = public_key_problem(key) if len(key) == PUBLIC_KEY_BYTES else "it has another length"
+            if problem is None and entry.key_id != key_id_of(key):
+                problem = "keyId is not that of the key"
+            if problem is None and entry.key_id in found:
+                problem = f"this key is in {where[entry.key_id]} already; one entry names all its writers"
+            if problem is not None:
+                raise InputFileError(f"{path}: $.keys[{index}]: {problem}")
+            found[entry.key_id], where[entry.key_id] = key, path
+            if entry.writers:
+                writers[entry.key_id] = entry.writers
     return PublicKeys(found, writers)
 
 
@@ -171,6 +175,7 @@ def _document(value: JsonObject) -> bytes:
 
 class _KeyDocument(WireModel):
     audit_key: str = Field(max_length=64)
+    writers: tuple[WriterName, ...] = Field(default=(), min_length=1, max_length=1024, strict=False)
 
 
 class _PublicEntry(WireModel):

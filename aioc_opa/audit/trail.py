@@ -81,6 +81,9 @@ class AuditTrail:
                 raise ConfigurationError(f"tenant_keys: at least {MIN_KEY_BYTES} bytes for each tenant")
         self.mode: Final[Mode] = mode
         self.writer: Final = writer
+        if key.writers and writer not in key.writers:
+            named = ", ".join(key.writers[:5])
+            raise ConfigurationError(f"the key {key.key_id} is for the log of {named}, not for that of {writer}")
         self._tenant_keys: Final = dict(tenant_keys)
         self._timeout: Final = timeout_seconds
         self._pid: Final = os.getpid()

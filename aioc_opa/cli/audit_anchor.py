@@ -61,7 +61,7 @@ def anchor(
     if (url is None) != (secret is None):
         raise typer.BadParameter("--url needs --secret, and --secret is for --url")
     shared = None if secret is None else secret_of_text(secret)
-    believed, key = read_public_keys(keys), AuditKey.load(signing_key)
+    believed, key = read_public_keys(*keys), AuditKey.load(signing_key)
     report = verifier.verify(open_source(log), believed)
     if not report.sound:
         warn(f"{len(report.findings)} found, nothing was anchored: see `aioc-opa audit verify`")

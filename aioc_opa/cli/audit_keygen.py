@@ -15,6 +15,7 @@ HELP: Final = """Make a key that signs an audit log, and print its public half.
 The private key (mode 600) stays with the writer. The public half goes to auditors, by a way that the writer's operator
 does not control: whoever can give them another key can give them another log. With --writer it says whose checkpoints
 the key may sign, so that who has one writer's key cannot sign another one's log: give each writer a key of its own.
+Both halves say so: a writer of another name refuses the key, and `audit verify` its checkpoints.
 
 \b
 Exit status: 0 written; 2 wrong usage; 3 there is such a file already, or it cannot be written.
@@ -46,9 +47,9 @@ def keygen(
     for name in writers:
         if WRITER_NAME.fullmatch(name) is None:
             raise typer.BadParameter("--writer: a writer's name is 1 to 64 ASCII letters, digits, '_' and '-'")
-    key = AuditKey.generate()
+    key = AuditKey.generate(writers=writers)
     key.save(out)
     if public is not None:
-        key.save_public(public, writers=writers)
-    say(json_line(key.public_entry(writers=writers)))
+        key.save_public(public)
+    say(json_line(key.public_entry()))
     warn("the line above is the public entry, for the list `keys` of the file that --keys names")

@@ -23,7 +23,16 @@ LogArgument = Annotated[
     ),
 ]
 KeysOption = Annotated[
-    Path, typer.Option("--keys", metavar="F", help="Public keys of the writers, as `audit keygen` writes them.")
+    list[Path],
+    typer.Option("--keys", metavar="F", help="Public keys of writers, as `audit keygen` writes them; several times."),
+]
+AnchorKeysOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--anchor-keys",
+        metavar="F",
+        help="Public keys that anchors are believed by: not the writer's; several times.",
+    ),
 ]
 WriterOption = Annotated[
     list[str] | None, typer.Option("--writer", metavar="NAME", help="Only this writer's; several times.")

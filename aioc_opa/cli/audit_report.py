@@ -12,6 +12,7 @@ import typer
 from aioc_opa.cli import logs
 from aioc_opa.cli.audit_options import (
     DEFAULT_NAME,
+    AnchorKeysOption,
     AnchorNameOption,
     LogArgument,
     SinceOption,
@@ -63,16 +64,15 @@ def report(
     until: UntilOption = None,
     tenant: TenantOption = None,
     keys: Annotated[
-        Path | None,
-        typer.Option("--keys", metavar="F", help="Public keys of the writers; without, nothing is verified."),
+        list[Path] | None,
+        typer.Option(
+            "--keys", metavar="F", help="Public keys of the writers, several times; without, nothing is verified."
+        ),
     ] = None,
     anchor: Annotated[
         list[Path] | None, typer.Option("--anchor", metavar="F", help="An anchor of this log; several times.")
     ] = None,
-    anchor_keys: Annotated[
-        Path | None,
-        typer.Option("--anchor-keys", metavar="F", help="Public keys that anchors are believed by: not the writer's."),
-    ] = None,
+    anchor_keys: AnchorKeysOption = None,
     anchor_name: AnchorNameOption = DEFAULT_NAME,
     expect_writer: Annotated[
         list[str] | None, typer.Option("--expect-writer", metavar="NAME", help="Must have a log here; several times.")
@@ -93,9 +93,9 @@ def report(
     from aioc_opa.audit.sources import open_source  # noqa: PLC0415 - likewise
     from aioc_opa.core.audit_report.collector import Figures  # noqa: PLC0415 - with the rest of the report
 
-    if keys is None and (anchor or anchor_keys or expect_writer):
+    if not keys and (anchor or anchor_keys or expect_writer):
         raise typer.BadParameter("--anchor, --anchor-keys and --expect-writer need --keys")
-    if anchor and anchor_keys is None:
+    if anchor and not anchor_keys:
         raise typer.BadParameter("--anchor needs --anchor-keys: an anchor of the writer's own key proves nothing more")
     wanted = selection(
         writer=None, kind=None, tool=None, decision=None, reason=None, identity=None, tenant=tenant, run=None,
@@ -103,8 +103,8 @@ def report(
     )  # fmt: skip
     if wanted.since is not None and wanted.until is not None and wanted.since >= wanted.until:
         raise typer.BadParameter("--since must be before --until")
-    believed = None if keys is None else read_public_keys(keys)
-    of_anchors = {} if anchor_keys is None else read_public_keys(anchor_keys)
+    believed = None if not keys else read_public_keys(*keys)
+    of_anchors = {} if not anchor_keys else read_public_keys(*anchor_keys)
     anchors = [read_anchor(path, of_anchors, key_name=anchor_name) for path in anchor or ()]
     figures = Figures(since=wanted.since, until=wanted.until, tenants=frozenset(wanted.tenants))
     reading = report_reading.read(

@@ -11,6 +11,7 @@ from aioc_opa.cli import logs
 from aioc_opa.cli.audit_options import (
     DEFAULT_NAME,
     AnchorAgeOption,
+    AnchorKeysOption,
     AnchorNameOption,
     KeysOption,
     LogArgument,
@@ -19,6 +20,7 @@ from aioc_opa.cli.audit_options import (
 from aioc_opa.cli.authorize import JsonOption
 from aioc_opa.cli.exit_status import ExitStatus
 from aioc_opa.cli.terminal import json_line, say, shown
+from aioc_opa.core.audit_report.visible import counted
 
 if TYPE_CHECKING:
     from aioc_opa.audit.findings import Finding, VerificationReport, WriterReport
@@ -51,6 +53,8 @@ Examples:
 """
 
 
+_LISTED: Final = 200
+"""Findings of one writer that are shown."""
 _UNVOUCHED: Final = ", not vouched for: the writer found them when it went on, whoever left them there"
 
 
@@ -61,10 +65,7 @@ def verify(
     anchor: Annotated[
         list[Path] | None, typer.Option("--anchor", metavar="F", help="An anchor of this log; several times.")
     ] = None,
-    anchor_keys: Annotated[
-        Path | None,
-        typer.Option("--anchor-keys", metavar="F", help="Public keys that anchors are believed by: not the writer's."),
-    ] = None,
+    anchor_keys: AnchorKeysOption = None,
     anchor_name: AnchorNameOption = DEFAULT_NAME,
     expect_writer: Annotated[
         list[str] | None, typer.Option("--expect-writer", metavar="NAME", help="Must have a log here; several times.")
@@ -79,13 +80,13 @@ def verify(
     from aioc_opa.audit.keys import read_public_keys  # noqa: PLC0415 - likewise
     from aioc_opa.audit.sources import open_source  # noqa: PLC0415 - likewise
 
-    believed = read_public_keys(keys)
-    if anchor and anchor_keys is None:
+    believed = read_public_keys(*keys)
+    if anchor and not anchor_keys:
         raise typer.BadParameter("--anchor needs --anchor-keys: an anchor of the writer's own key proves nothing more")
     not_before = moment_of_age("--anchor-not-older-than", anchor_not_older_than)
     if not_before is not None and not anchor:
         raise typer.BadParameter("--anchor-not-older-than needs --anchor")
-    of_anchors = {} if anchor_keys is None else read_public_keys(anchor_keys)
+    of_anchors = {} if not anchor_keys else read_public_keys(*anchor_keys)
     anchors = [read_anchor(path, of_anchors, key_name=anchor_name) for path in anchor or ()]
     report = verifier.verify(
         open_source(log),
@@ -167,15 +168,17 @@ def _show(report: VerificationReport) -> None:
             say(f"  {one.repaired} writes were cut off ({one.repaired_bytes} bytes), and repaired")
         if one.torn_bytes:
             say(f"  {one.torn_bytes} bytes after the last record: a write that was cut off and is not repaired yet")
-        for finding in one.findings:
+        for finding in one.findings[:_LISTED]:
             say(f"  FOUND {finding.code}{_where(finding)}: {_meaning(finding)}")
+        if len(one.findings) > _LISTED:
+            say(f"  … {len(one.findings) - _LISTED} more of {shown(one.writer)}: --json lists every one")
     for each in report.compared:
         covers = ", ".join(f"{shown(head.writer)} up to {head.sequence}" for head in each.heads)
         say(f"anchor of {each.at}: {covers}")
     if report.too_old:
         say(f"FOUND anchor_too_old: no anchor is of {report.not_before} or later for every writer that one names")
     count = len(report.findings) + report.too_old
-    against = f", against {report.anchors} anchors" if report.anchors else "; no anchor was given"
+    against = f", against {counted(report.anchors, 'anchor')}" if report.anchors else "; no anchor was given"
     say(f"{count or 'nothing'} found{against}")
 
 

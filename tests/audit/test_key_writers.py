@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from aioc_opa.audit.keys import PublicKeys, public_keys_of, read_public_keys
+from aioc_opa.audit.json_lines import JsonLinesSink
+from aioc_opa.audit.keys import AuditKey, PublicKeys, public_keys_of, read_public_keys
 from aioc_opa.audit.sources import FolderSource
+from aioc_opa.audit.trail import AuditTrail
 from aioc_opa.audit.verifier import verify
-from aioc_opa.errors import InputFileError
+from aioc_opa.errors import ConfigurationError, InputFileError
 from tests.audit.forging import forge_lines
 from tests.audit.logs import KEY, OTHER_KEY, codes, written
 from tests.audit.tampering import Log
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from aioc_opa.audit.keys import AuditKey
 
 BOUND = PublicKeys(public_keys_of(KEY, OTHER_KEY), {KEY.key_id: ["one"], OTHER_KEY.key_id: ["two"]})
 
@@ -80,9 +80,10 @@ def test_a_start_that_announces_a_known_id_with_another_key_is_found(tmp_path: P
 
 
 def test_the_writers_of_a_key_are_read_from_the_file(tmp_path: Path) -> None:
-    OTHER_KEY.save_public(tmp_path / "keys.json", writers=["two", "three"])
+    key = AuditKey(bytes(range(2, 34)), writers=["two", "three"])
+    key.save_public(tmp_path / "keys.json")
     keys = read_public_keys(tmp_path / "keys.json")
-    assert [keys.may_sign(OTHER_KEY.key_id, name) for name in ("two", "three", "one")] == [True, True, False]
+    assert [keys.may_sign(key.key_id, name) for name in ("two", "three", "one")] == [True, True, False]
     KEY.save_public(tmp_path / "any.json")
     assert read_public_keys(tmp_path / "any.json").may_sign(KEY.key_id, "whoever")
 
@@ -94,8 +95,44 @@ def test_a_list_of_writers_that_is_none_is_refused(wrong: Any, tmp_path: Path) -
         read_public_keys(tmp_path / "keys.json")
 
 
+def test_a_writer_of_another_name_refuses_the_key_and_writes_nothing(tmp_path: Path) -> None:
+    AuditKey.generate(writers=["one", "two"]).save(tmp_path / "audit.key")
+    key = AuditKey.load(tmp_path / "audit.key")
+    assert key.writers == ("one", "two")
+    log = tmp_path / "log"
+    with pytest.raises(
+        ConfigurationError, match=f"the key {key.key_id} is for the log of one, two, not for that of six"
+    ):
+        AuditTrail(JsonLinesSink(log), writer="six", key=key)
+    assert not list(log.rglob("six*"))
+    AuditTrail(JsonLinesSink(log), writer="two", key=key).close()
+    key.save_public(tmp_path / "audit.pub.json")
+    assert found(log, read_public_keys(tmp_path / "audit.pub.json")) == []
+
+
+@pytest.mark.parametrize("wrong", [[], ["a.b"], "one", [1], None])
+def test_a_private_key_with_a_list_of_writers_that_is_none_is_refused(wrong: Any, tmp_path: Path) -> None:
+    AuditKey.generate().save(tmp_path / "audit.key")
+    document = json.loads((tmp_path / "audit.key").read_text())
+    (tmp_path / "audit.key").write_text(json.dumps({**document, "writers": wrong}))
+    with pytest.raises(InputFileError, match="writers"):
+        AuditKey.load(tmp_path / "audit.key")
+
+
+def test_keys_of_several_files_count_and_one_that_is_in_two_is_refused(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.json", tmp_path / "two.json"
+    AuditKey(bytes(range(2, 34)), writers=["one"]).save_public(one)
+    KEY.save_public(two)
+    keys = read_public_keys(one, two)
+    assert len(keys) == 2
+    assert keys.may_sign(KEY.key_id, "any")
+    AuditKey(bytes(range(2, 34)), writers=["two"]).save_public(tmp_path / "again.json")
+    with pytest.raises(InputFileError, match=f"this key is in {one} already"):
+        read_public_keys(one, two, tmp_path / "again.json")
+
+
 def test_one_entry_names_all_writers_of_a_key(tmp_path: Path) -> None:
-    twice = [KEY.public_entry(writers=["one"]), KEY.public_entry()]
+    twice = [{**KEY.public_entry(), "writers": ["one"]}, KEY.public_entry()]
     (tmp_path / "keys.json").write_text(json.dumps({"keys": twice}))
-    with pytest.raises(InputFileError, match="in the file already"):
+    with pytest.raises(InputFileError, match="already; one entry names all its writers"):
         read_public_keys(tmp_path / "keys.json")

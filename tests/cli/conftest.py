@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from aioc_opa.cli.main import app
+from tests.audit.logs import KEY, event, trail, written
 
 POLICY = """package cases
 
@@ -201,3 +202,25 @@ def decide(aioc: Command, files: Files, opa: str) -> Command:
 @pytest.fixture
 def rego(repository: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(repository / "rego", tmp_path / "rego"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A log of two writers, and its keys, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    KEY.save("writer.key")
+    KEY.save_public("writer.json")
+    written(tmp_path / "log", "one", count=6)
+    with trail(tmp_path / "log", "two", mode="best_effort") as opened:
+        opened.record(
+            event(
+                50,
+                identity="\x1b[31m\u202ekim",
+                tool_name="sha256:" + "0" * 64,
+                decision="allow",
+                reason="allowed",
+                reasons=(),
+            )
+        )
+        opened.record(event(51, identity="=cmd()", kind="execution_failed", tenant="other"))
+    return tmp_path
