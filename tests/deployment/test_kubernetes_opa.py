@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,14 @@ from tests.opa.bundle_server import until
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+
+def bundle_metrics(alerts: str) -> set[str]:
+    """OPA's metrics of bundles that alerts ask for, and that are there before anything has failed."""
+    asked = "".join(line for line in alerts.splitlines() if " expr: " in line)
+    found = {name for name in re.findall(r"[a-z_]*bundle[a-z_]+", asked) if "failed" not in name}
+    assert found
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +52,10 @@ def test_a_real_opa_starts_with_it_fetches_its_bundle_with_its_credentials_and_d
         assert opa.decides(site.folder / "token") == "no_rule_allows"
         assert {opa.ask(path, OPERATOR_TOKEN) for path in ("/v1/data", "/v1/policies", "/v1/config")} <= {401, 404}
         assert (opa.ask("/metrics", OPERATOR_TOKEN), opa.ask("/metrics", GUARD_TOKEN)) == (200, 401)
+        metrics = opa.answer("/metrics", OPERATOR_TOKEN)
+        assert metrics is not None
+        for needed in bundle_metrics((site.manifests.parent / "prometheus" / "alerts.yml").read_text()):
+            assert f"# TYPE {needed} " in metrics.text, needed
         path, headers = opa.storage.objects()[0]
         assert path == {"s3": "/tools.tar.gz", "gcs": "/storage/v1/b/example-bundles/o/tools.tar.gz?alt=media"}.get(
             config, "/bundles/tools.tar.gz"

@@ -95,12 +95,15 @@ class Running:
 
     def ask(self, path: str, token: str | None = None) -> int | None:
         """The status of the TCP port's answer; None while nobody listens."""
+        answer = self.answer(path, token)
+        return None if answer is None else answer.status_code
+
+    def answer(self, path: str, token: str | None = None) -> requests.Response | None:
+        """The TCP port's answer; None while nobody listens."""
         scheme, verify = ("https", str(self.ca_file)) if self.url.startswith("https:") else ("http", None)
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         try:
-            return requests.get(
-                f"{scheme}://127.0.0.1:{self.port}{path}", timeout=5, verify=verify, headers=headers
-            ).status_code
+            return requests.get(f"{scheme}://127.0.0.1:{self.port}{path}", timeout=5, verify=verify, headers=headers)
         except requests.RequestException:
             return None
 
