@@ -2,7 +2,8 @@
 -- None of them may change a schema, and so none can drop the triggers that let tables take only inserts.
 --
 --   aioc_guard     a service with guards: asks for approvals, uses them up, counts budgets, writes its audit
---   aioc_reviewer  `aioc-opa approvals …`: reads, votes, ends, removes stored arguments, settles what is unfinished
+--   aioc_reviewer  `aioc-opa approvals …`: reads, votes, ends, removes stored arguments, settles what is unfinished,
+--                  and writes the audit of that
 --   aioc_auditor   `aioc-opa audit verify|tail|export|report`, and the approvals: reads
 --
 -- Give each a way to log in, and a limit that fits: ALTER ROLE aioc_guard LOGIN CONNECTION LIMIT 60 PASSWORD '…';
@@ -14,7 +15,8 @@ REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 GRANT USAGE ON SCHEMA public TO aioc_guard, aioc_reviewer, aioc_auditor;
 
 -- What was decided, used up and written is there for good: inserts, and no more.
-GRANT SELECT, INSERT ON aioc_audit_records TO aioc_guard;
+-- A reviewer's account writes the audit of votes (`approvals … --audit`), each person as a writer with a key of their own.
+GRANT SELECT, INSERT ON aioc_audit_records TO aioc_guard, aioc_reviewer;
 GRANT SELECT, INSERT ON
     aioc_approval_votes, aioc_approval_endings, aioc_approval_access, aioc_effect_ends
     TO aioc_guard, aioc_reviewer;

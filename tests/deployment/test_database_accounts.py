@@ -18,6 +18,7 @@ from aioc_opa.access.budgets import BudgetLimits, Budgets
 from aioc_opa.access.gate import AccessGate
 from aioc_opa.access.identities import IdentityBinding, IdentityBindings
 from aioc_opa.access.sql_budgets import SqlBudgetLedger
+from aioc_opa.approvals.broker import ApprovalBroker
 from aioc_opa.approvals.sql_store import SqlApprovalStore
 from aioc_opa.audit.keys import AuditKey, public_keys_of
 from aioc_opa.audit.sources import open_source
@@ -66,13 +67,14 @@ def urls(postgres_url: str, repository: Path) -> Iterator[Mapping[str, str]]:
 
 
 def test_each_account_does_its_work(urls: Mapping[str, str], tmp_path: Path) -> None:
-    key = AuditKey.generate()
+    key, desk_key = AuditKey.generate(writers=["guard"]), AuditKey.generate(writers=["desk"])
     kim = IdentityBinding(identity="kim", tenant="acme", tools=frozenset({"transfer", "balance"}))
     with (
         closing(EmbeddedEngine(write_policy(tmp_path / "policy"))) as engine,
         closing(Database.open(urls["aioc_guard"])) as database,
         closing(Database.open(urls["aioc_reviewer"])) as reviewers,
         AuditTrail(SqlSink(urls["aioc_guard"]), writer="guard", key=key) as trail,
+        AuditTrail(SqlSink(urls["aioc_reviewer"]), writer="desk", key=desk_key) as desk_trail,
     ):
         ledger = SqlBudgetLedger(database)
         gate = AccessGate(identities=IdentityBindings([kim]), budgets=Budgets(ledger, BudgetLimits(calls_per_run=100)))
@@ -87,6 +89,9 @@ def test_each_account_does_its_work(urls: Mapping[str, str], tmp_path: Path) -> 
         assert guard.resume(used, principal=KIM, run_context=FROZEN_CONTEXT).code == "approval_consumed"
         assert guard.call("balance", "{}", **CALL) == "42"
         tess = treasury.directory.current("p-tess")
+        reviewer.broker = ApprovalBroker(
+            reviewer.store, keys=treasury.keys, people=treasury.directory, audit=desk_trail, poll_seconds=0.01
+        )
         reviewer.broker.dismiss("acme", ended, by=tess, reason="not needed")
         reviewer.broker.revoke("acme", unused, by=tess, reason="changed our minds")
         assert reviewer.broker.show("acme", ended, who="p-tess").payload is not None
@@ -94,7 +99,8 @@ def test_each_account_does_its_work(urls: Mapping[str, str], tmp_path: Path) -> 
         assert list(reviewer.store.unfinished(None, reviewer.store.now_ms())) == []
         ledger.forget(older_than_seconds=3600)
 
-    report = verify(open_source(urls["aioc_auditor"]), public_keys_of(key))
+    report = verify(open_source(urls["aioc_auditor"]), public_keys_of(key, desk_key))
+    assert [writer.writer for writer in report.writers] == ["desk", "guard"]
     assert [finding for writer in report.writers for finding in writer.findings] == []
     with closing(Database.open(urls["aioc_auditor"])) as database:
         states = {record.state.value for record in SqlApprovalStore(database).find("acme", ALL_STATES, 10)}
@@ -117,7 +123,8 @@ REFUSED = {
         "CREATE TABLE more (a int)",
     ],
     "aioc_reviewer": [
-        "SELECT * FROM aioc_audit_records",
+        "UPDATE aioc_audit_records SET record = ''",
+        "DELETE FROM aioc_audit_records",
         "INSERT INTO aioc_approval_consumptions VALUES ('a', 'b', 1)",
         "INSERT INTO aioc_approvals (approval_id) VALUES ('a')",
         "UPDATE aioc_approvals SET terms = ''",
