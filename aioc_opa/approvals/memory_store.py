@@ -97,7 +97,14 @@ class MemoryApprovalStore:
             record = self._find(tenant, approval_id, now)
         return record if payload else _without_payload(record)
 
-    def find(self, tenant: str | None, states: Collection[ApprovalState], limit: int) -> Sequence[ApprovalRecord]:
+    def find(
+        self,
+        tenant: str | None,
+        states: Collection[ApprovalState],
+        limit: int,
+        *,
+        unreadable: Callable[[str], None] | None = None,  # noqa: ARG002 - nobody edits a row here
+    ) -> Sequence[ApprovalRecord]:
         """See `ApprovalStore.find`."""
         with self._alone() as now:
             all_of_them = (self._standing(record, now) for record in self._records.values())

@@ -17,11 +17,12 @@ from aioc_opa.approvals.sql_tables import approvals, records, standing, stored_s
 from aioc_opa.approvals.store_steps import ENDING_EVENTS, UndoneError, bounded, full_cap, require_texts, with_vote
 from aioc_opa.core.approvals.states import OPEN, ApprovalEvent, ApprovalState, next_state
 from aioc_opa.errors import ApprovalStoreError
+from aioc_opa.models.approval_vote_statement import is_approval_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import ColumnElement, Connection, Row, Select
 
     from aioc_opa.approvals.records import ApprovalRecord, NewApproval, PendingCaps
     from aioc_opa.models.approval_vote_statement import SignedVote
@@ -66,25 +67,60 @@ class SqlRequests(SqlBase):
                 self._keep_expiries(connection, unsaid)
         return record
 
-    def find(self, tenant: str | None, states: Collection[ApprovalState], limit: int) -> Sequence[ApprovalRecord]:
+    def find(
+        self,
+        tenant: str | None,
+        states: Collection[ApprovalState],
+        limit: int,
+        *,
+        unreadable: Callable[[str], None] | None = None,
+    ) -> Sequence[ApprovalRecord]:
         """See `ApprovalStore.find`."""
         require_texts(tenant)
-        query = records(self._dialect, payload=False).where(standing(self._dialect).in_(sorted(states)))
+        wanted: list[ColumnElement[bool]] = [standing(self._dialect).in_(sorted(states))]
         if tenant is not None:
-            query = query.where(approvals.c.tenant == tenant)
+            wanted.append(approvals.c.tenant == tenant)
         stored = stored_states(states)
         if stored is not None:
-            query = query.where(stored)
-        with self._database.begin(read_only=True) as connection:
-            rows = connection.execute(query.order_by(approvals.c.seq).limit(bounded(limit))).all()
-            cast = self._votes_of(connection, [row.approval_id for row in rows])
-            found = [record_of(row, cast[row.approval_id], None) for row in rows]
-            unsaid = self._unsaid(connection, found)
+            wanted.append(stored)
+        query = records(self._dialect, payload=False).where(*wanted).order_by(approvals.c.seq).limit(bounded(limit))
+        try:
+            found, unsaid = self._listed(query)
+        except ApprovalStoreError:
+            if unreadable is None:
+                raise
+            return self._one_by_one(query, unreadable)
         if unsaid:
             # An auditor's account that may only read can list all the same.
             with suppress(ApprovalStoreError), self._database.begin() as connection:
                 self._keep_expiries(connection, unsaid)
         return found
+
+    def _listed(self, query: Select[Any]) -> tuple[list[ApprovalRecord], list[str]]:
+        with self._database.begin(read_only=True) as connection:
+            rows = connection.execute(query).all()
+            cast = self._votes_of(connection, [row.approval_id for row in rows])
+            found = [record_of(row, cast[row.approval_id], None) for row in rows]
+            return found, self._unsaid(connection, found)
+
+    def _one_by_one(self, query: Select[Any], unreadable: Callable[[str], None]) -> list[ApprovalRecord]:
+        """A row that somebody has edited hides none of the others."""
+        with self._database.begin(read_only=True) as connection:
+            places = connection.execute(query.with_only_columns(approvals.c.seq)).scalars().all()
+        found = []
+        for place in places:
+            this = approvals.c.seq == place
+            try:
+                found += self._listed(records(self._dialect, payload=False).where(this))[0]
+            except ApprovalStoreError:
+                unreadable(self._id_at(this) or f"row {place}")
+        return found
+
+    def _id_at(self, this: ColumnElement[bool]) -> str | None:
+        with suppress(ApprovalStoreError), self._database.begin(read_only=True) as connection:
+            approval_id = connection.execute(select(approvals.c.approval_id).where(this)).scalar_one_or_none()
+            return approval_id if is_approval_id(approval_id) else None
+        return None
 
     def vote(
         self,

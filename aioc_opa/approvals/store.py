@@ -74,11 +74,28 @@ class ApprovalStore(Protocol):
         """
         ...
 
-    def find(self, tenant: str | None, states: Collection[ApprovalState], limit: int) -> Sequence[ApprovalRecord]:
+    def find(
+        self,
+        tenant: str | None,
+        states: Collection[ApprovalState],
+        limit: int,
+        *,
+        unreadable: Callable[[str], None] | None = None,
+    ) -> Sequence[ApprovalRecord]:
         """Approvals without payload, oldest first; `tenant` None for an operator who may see all.
 
         Any `limit` is taken: none below zero, and one that is too large for the database as the largest. An account
         that may only read can list: an expiry that it sees is then not kept.
+
+        Args:
+            tenant: whose; see above.
+            states: which ones.
+            limit: at most so many.
+            unreadable: is told the id of each row that cannot be read, or its place in the table where the id is none;
+                without it, one such row fails the whole list.
+
+        Raises:
+            ApprovalStoreError: the store cannot be used, or a row cannot be read and `unreadable` is None.
         """
         ...
 

@@ -11,6 +11,7 @@ from rich.text import Text
 from aioc_opa.cli import logs
 from aioc_opa.cli.approvals_options import AnyTenantOption, StoreOption, opened_store
 from aioc_opa.cli.authorize import JsonOption
+from aioc_opa.cli.exit_status import ExitStatus
 from aioc_opa.cli.tables import say_table
 from aioc_opa.cli.terminal import json_line, say, warn
 from aioc_opa.core.approvals.review_document import summary
@@ -28,7 +29,8 @@ HELP: Final = """List approvals, oldest first: those that wait or are approved, 
 No arguments are read. An approval is looked at with `approvals show`.
 
 \b
-Exit status: 0 listed, also when there is none; 2 wrong usage; 3 the store cannot be used.
+Exit status: 0 listed, also when there is none; 1 some cannot be read, and are named; 2 wrong usage; 3 the store cannot
+be used.
 
 \b
 Examples:
@@ -51,17 +53,22 @@ def list_approvals(
     """The command; see `HELP`."""
     logs.configure(verbose=False)
     with opened_store(store, None) as opened:
-        found = opened.find(tenant, frozenset(state) if state else OPEN, limit + 1)
+        unreadable: list[str] = []
+        found = opened.find(tenant, frozenset(state) if state else OPEN, limit + 1, unreadable=unreadable.append)
         now_ms = opened.now_ms()
     listed, more = found[:limit], len(found) > limit
     if json:
-        say(json_line({"approvals": [summary(record) for record in listed], "more": more}))
+        say(json_line({"approvals": [summary(record) for record in listed], "unreadable": [*unreadable], "more": more}))
     elif listed:
         say_table(_table(listed, now_ms))
-    else:
+    elif not unreadable:
         say("there is none")
     if more:
         warn(f"there are more than these {limit}; give a greater --limit to see them")
+    for approval_id in unreadable:
+        warn(f"{approval_id} cannot be read: somebody has edited its row; nothing runs by it")
+    if unreadable:
+        raise typer.Exit(int(ExitStatus.DIFFERENT))
 
 
 def _table(records: Sequence[ApprovalRecord], now_ms: int) -> Table:

@@ -165,3 +165,17 @@ def test_the_hash_of_a_review_is_the_same_on_the_page_in_the_document_and_after_
         (record,) = store.find("acme", ["approved"], 9)  # type: ignore[list-item] # a StrEnum's text
     assert len(record.votes) == 2
     assert json.loads(record.votes[0].statement)["approvalId"] == held
+
+
+def test_a_row_that_cannot_be_read_is_named_and_hides_no_other(office: Office) -> None:
+    fine, broken = office.hold(), office.hold()
+    edit(office, broken, {"terms": "\x1b[31m"})
+    listed = office.run("list")
+    assert (listed.status, fine in listed.out, broken in listed.out) == (1, True, False)
+    assert f"{broken} cannot be read: somebody has edited its row" in listed.err
+    document = office.run("list", "--json").document
+    assert [each["approvalId"] for each in document["approvals"]] == [fine]
+    assert document["unreadable"] == [broken]
+    edit(office, fine, {"terms": "[]"})
+    alone = office.run("list")
+    assert (alone.status, alone.out) == (1, "")
