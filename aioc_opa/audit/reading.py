@@ -31,6 +31,8 @@ class Selection:
         identities: of principals.
         tenants: likewise.
         runs: ids.
+        calls: ids of calls; two runs can have one of the same id.
+        approvals: ids.
         since: RFC 3339 in UTC with milliseconds, by the writer's clock; this time and later.
         until: likewise; earlier than this time.
     """
@@ -43,6 +45,8 @@ class Selection:
     identities: Collection[str] = ()
     tenants: Collection[str] = ()
     runs: Collection[str] = ()
+    calls: Collection[str] = ()
+    approvals: Collection[str] = ()
     since: str | None = None
     until: str | None = None
 
@@ -55,7 +59,8 @@ class Selection:
         content = record.content
         if type(content) is EventContent:
             return self._takes_event(content.event)
-        return not any((self.kinds, self.tools, self.decisions, self.reasons, self.identities, self.tenants, self.runs))
+        of_events = (self.kinds, self.tools, self.decisions, self.reasons, self.identities, self.tenants)
+        return not any((*of_events, self.runs, self.calls, self.approvals))
 
     def _takes_event(self, event: AuditEvent) -> bool:
         if self.reasons and event.reason not in self.reasons and not set(self.reasons).intersection(event.reasons):
@@ -67,6 +72,8 @@ class Selection:
             (self.identities, event.identity),
             (self.tenants, event.tenant),
             (self.runs, event.run_id),
+            (self.calls, event.call_id),
+            (self.approvals, event.approval_id),
         )
         return all(not wanted or value in wanted for wanted, value in asked)
 

@@ -13,6 +13,8 @@ import typer
 from aioc_opa.audit.reading import LogReader
 from aioc_opa.cli import logs
 from aioc_opa.cli.audit_options import (
+    ApprovalOption,
+    CallOption,
     DecisionOption,
     IdentityOption,
     KindOption,
@@ -50,6 +52,7 @@ output cannot be written.
 Examples:
   aioc-opa audit export audit/ --since 2026-07-01T00:00:00Z > july.jsonl
   aioc-opa audit export audit.db --format csv --decision deny > denials.csv
+  aioc-opa audit export audit/ --run run-1 --call call-1 > call.jsonl
 """
 
 _SIGNS: Final = "=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b\u2212"
@@ -80,6 +83,8 @@ def export(
     identity: IdentityOption = None,
     tenant: TenantOption = None,
     run: RunOption = None,
+    call: CallOption = None,
+    approval: ApprovalOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
 ) -> None:
@@ -89,7 +94,7 @@ def export(
 
     wanted = selection(
         writer=writer, kind=kind, tool=tool, decision=decision, reason=reason, identity=identity, tenant=tenant,
-        run=run, since=since, until=until,
+        run=run, call=call, approval=approval, since=since, until=until,
     )  # fmt: skip
     reader = LogReader(open_source(log), wanted)
     columns = [field.alias or name for name, field in AuditEvent.model_fields.items()]

@@ -56,6 +56,10 @@ TenantOption = Annotated[
     list[str] | None, typer.Option("--tenant", metavar="T", help="Only this tenant's; several times.")
 ]
 RunOption = Annotated[list[str] | None, typer.Option("--run", metavar="ID", help="Only this run's; several times.")]
+CallOption = Annotated[list[str] | None, typer.Option("--call", metavar="ID", help="Only this call's; several times.")]
+ApprovalOption = Annotated[
+    list[str] | None, typer.Option("--approval", metavar="ID", help="Only of this approval; several times.")
+]
 SinceOption = Annotated[
     str | None, typer.Option("--since", metavar="TIME", help="From this time on (RFC 3339), by the writers' clocks.")
 ]
@@ -103,6 +107,8 @@ def selection(
     identity: list[str] | None,
     tenant: list[str] | None,
     run: list[str] | None,
+    call: list[str] | None = None,
+    approval: list[str] | None = None,
     since: str | None,
     until: str | None,
 ) -> Selection:
@@ -120,6 +126,8 @@ def selection(
         identities=frozenset(identity or ()),
         tenants=frozenset(tenant or ()),
         runs=frozenset(run or ()),
+        calls=frozenset(call or ()),
+        approvals=frozenset(approval or ()),
         since=_instant("--since", since),
         until=_instant("--until", until),
     )

@@ -11,6 +11,8 @@ import typer
 from aioc_opa.audit.reading import LogReader
 from aioc_opa.cli import logs
 from aioc_opa.cli.audit_options import (
+    ApprovalOption,
+    CallOption,
     DecisionOption,
     IdentityOption,
     KindOption,
@@ -62,6 +64,8 @@ def tail(
     identity: IdentityOption = None,
     tenant: TenantOption = None,
     run: RunOption = None,
+    call: CallOption = None,
+    approval: ApprovalOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
     json: JsonOption = False,
@@ -73,7 +77,7 @@ def tail(
 
     wanted = selection(
         writer=writer, kind=kind, tool=tool, decision=decision, reason=reason, identity=identity, tenant=tenant,
-        run=run, since=since, until=until,
+        run=run, call=call, approval=approval, since=since, until=until,
     )  # fmt: skip
     source = open_source(log)
     follower = Follower(source) if follow else None

@@ -222,5 +222,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                 reasons=(),
             )
         )
-        opened.record(event(51, identity="=cmd()", kind="execution_failed", tenant="other"))
+        opened.record(
+            event(51, identity="=cmd()", kind="execution_failed", tenant="other", approval_id="apr_" + "a" * 32)
+        )
     return tmp_path

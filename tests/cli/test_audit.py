@@ -77,7 +77,9 @@ def test_tail_shows_no_control_character_and_takes_filters(aioc: Command, folder
     for options, count in (
         (("--writer", "two", "--kind", "tool_policy"), 1), (("--decision", "allow"), 1), (("--tenant", "other"), 1),
         (("--reason", "weekend"), 7), (("--identity", "=cmd()"), 1), (("--tool", "issue_refund"), 7),
-        (("--run", "run"), 8), (("--run", "other"), 0), (("--since", "2999-01-01T00:00:00Z"), 0),
+        (("--run", "run"), 8), (("--run", "other"), 0), (("--call", "call-3"), 1), (("--call", "call-3", "--call", "call-51"), 2),
+        (("--approval", f"apr_{'a' * 32}"), 1), (("--approval", f"apr_{'b' * 32}"), 0),
+        (("--since", "2999-01-01T00:00:00Z"), 0),
         (("--until", "2020-01-01T00:00:00+02:00"), 0), (("--writer", "nobody"), 0),
     ):  # fmt: skip
         assert len(aioc("audit", "tail", "log", *options).out.splitlines()) == count, options
