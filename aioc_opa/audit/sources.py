@@ -16,9 +16,11 @@ from aioc_opa.storage.database import Database
 from aioc_opa.storage.migrations import refuse_newer, version_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from sqlalchemy import RowMapping
+
+    from aioc_opa.storage.migrations import Dialect
 
 LineEnd = Literal["ended", "open", "broken", "no_file"]
 
@@ -165,6 +167,13 @@ def _lines_of(path: Path, segment: int, *, last: bool) -> Iterator[Line]:
                 return
 
 
+_AS_IT_IS: Final[Mapping[Dialect, str]] = {
+    "sqlite": "CASE typeof({0}) WHEN 'text' THEN CAST({0} AS BLOB) ELSE {0} IS NULL END AS {0}",
+    "postgresql": "{0}",
+}
+"""SQLite keeps what it is given: a text comes as its bytes, which may be no UTF-8, and anything else as a number."""
+
+
 class DatabaseSource:
     """The table of `SqlSink`."""
 
@@ -173,20 +182,25 @@ class DatabaseSource:
 
     def writers(self) -> list[str]:
         """See `LogSource`."""
-        query = "SELECT DISTINCT writer FROM aioc_audit_records ORDER BY writer"
         with closing(self._database()) as database:
+            writer = _AS_IT_IS[database.dialect].format("writer")
+            query = f"SELECT DISTINCT {writer} FROM aioc_audit_records"  # noqa: S608 - our own names
             names = [row["writer"] for row in _rows(database, query, {})]
-        if not all(isinstance(name, str) for name in names):  # SQLite keeps what it is given
-            raise InputFileError("the audit log cannot be read: a row's writer is no text, so no writer wrote it")
-        return names
+        try:
+            return sorted(name.decode() if isinstance(name, bytes) else _text(name) for name in names)
+        except ValueError:
+            raise InputFileError(
+                "the audit log cannot be read: a row's writer is no text, so no writer wrote it"
+            ) from None
 
     def lines(self, writer: str, after: int = 0) -> Iterator[Line]:
         """See `LogSource`."""
-        query = (
-            "SELECT sequence, hash, record FROM aioc_audit_records WHERE writer = :writer AND sequence > :after "
-            "ORDER BY sequence LIMIT :page"
-        )
         with closing(self._database()) as database:
+            hashed, record = map(_AS_IT_IS[database.dialect].format, ("hash", "record"))
+            query = (
+                f"SELECT sequence, {hashed}, {record} FROM aioc_audit_records "  # noqa: S608 - our own names
+                "WHERE writer = :writer AND sequence > :after ORDER BY sequence LIMIT :page"
+            )
             while True:
                 found = _rows(database, query, {"writer": writer, "after": after, "page": _PAGE})
                 for row in found:
@@ -194,8 +208,8 @@ class DatabaseSource:
                         yield Line(f"after row {after}", 1, b"", "broken")
                         return
                     after = row["sequence"]
-                    content = str(row["record"]).encode(errors="surrogatepass")
-                    yield Line(f"row {after}", 1, content, sequence=after, hash=str(row["hash"]))
+                    content, found_hash = _bytes(row["record"]), _bytes(row["hash"]).decode(errors="replace")
+                    yield Line(f"row {after}", 1, content, sequence=after, hash=found_hash)
                 if len(found) < _PAGE:
                     return
 
@@ -224,6 +238,16 @@ class DatabaseSource:
             database.close()
             raise
         return database
+
+
+def _text(value: object) -> str:
+    if type(value) is not str:
+        raise ValueError
+    return value
+
+
+def _bytes(value: object) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode(errors="surrogatepass")
 
 
 def _rows(database: Database, query: str, given: dict[str, object]) -> list[RowMapping]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -195,3 +197,36 @@ def test_a_row_whose_writer_is_no_text_is_no_row_of_nobody(tmp_path: Path) -> No
     database.close()
     with pytest.raises(InputFileError, match="writer is no text"):
         verify(open_source(target), KEYS)
+
+
+@pytest.mark.parametrize("column", ["record", "hash"])
+@pytest.mark.parametrize(
+    "value",
+    ["CAST(x'ff7b' AS TEXT)", "CAST({} AS BLOB)", "7", "substr({}, 2)"],
+    ids=["no-utf-8", "blob", "number", "cut"],
+)
+def test_a_value_that_is_no_text_is_found_at_its_record_and_hides_no_other(
+    tmp_path: Path, column: str, value: str
+) -> None:
+    target = tmp_path / "audit.db"
+    with AuditTrail(SqlSink(str(target)), writer="one", key=KEY) as opened:
+        for number in range(5):
+            opened.record(event(number))
+    with closing(sqlite3.connect(target, isolation_level=None)) as database:
+        for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            database.execute(f"DROP TRIGGER {name}")
+        statement = f"UPDATE aioc_audit_records SET {column} = {value.format(column)} WHERE sequence = 3"  # noqa: S608 - ours
+        assert database.execute(statement).rowcount == 1
+    report = verify(open_source(str(target)), KEYS)
+    assert {finding.sequence for finding in report.findings} <= {3, 4}
+    assert 3 in {finding.sequence for finding in report.findings}
+    assert len([record for record in LogReader(open_source(str(target))).records() if record.sequence != 3]) == 6
+
+
+def test_a_writer_whose_name_is_no_utf_8_is_no_row_of_nobody(tmp_path: Path) -> None:
+    target = tmp_path / "audit.db"
+    AuditTrail(SqlSink(str(target)), writer="one", key=KEY).close()
+    with closing(sqlite3.connect(target, isolation_level=None)) as database:
+        database.execute("INSERT INTO aioc_audit_records VALUES (CAST(x'ff' AS TEXT), 1, 'h', 'r')")
+    with pytest.raises(InputFileError, match="writer is no text"):
+        open_source(str(target)).writers()
