@@ -22,8 +22,8 @@ _MOST_VERSIONS: Final = 64
 """Distinct `toolVersion`s in one run; each needs its own registrations."""
 
 ANY_REVISION: Final = (
-    "any policy revision counts (UnsafeAnyRevision): whoever can change this policy decides; a guard in production"
-    " should name the revisions that it accepts"
+    "any policy revision counts: whoever can change this policy decides; name those that count (authorize and replay:"
+    " --accept-revision; a guard: revision_gate)"
 )
 
 

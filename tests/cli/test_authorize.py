@@ -41,7 +41,7 @@ def test_allow_is_exit_0_and_one_whole_document(decide: Command) -> None:
     assert found["engine"].startswith("opa 1.")
     assert found["publicReason"] is None
     assert found["durationMs"] > 0
-    assert ran.err.count("UnsafeAnyRevision") == 1
+    assert ran.err.count("--accept-revision") == 1
     assert "--verbose" not in ran.err
 
 

@@ -27,7 +27,7 @@ def test_doctor_asks_each_engine_for_a_probe(aioc: Command, files: Files, opa: s
     assert both.status == 0
     assert "ok    embedded decides" in both.out
     assert "ok    local decides" in both.out
-    assert "UnsafeAnyRevision" in both.out
+    assert "any policy revision counts" in both.out
     server = aioc("doctor", "--opa", opa, "--path", "cases/decision", "--json")
     topics = {each["topic"]: each["ok"] for each in server.document["findings"]}
     assert topics[f"{opa} decides"] is True

@@ -135,7 +135,7 @@ def test_denials_of_the_runtime_are_pointed_out(replay: Command) -> None:
     assert found.document["engineFaults"] == {"policy_malformed_decision": 1}
     assert "1 calls were denied by the runtime" in found.err
     assert "run again with --verbose" in found.err.splitlines()[-1]
-    assert found.err.count("UnsafeAnyRevision") == 1
+    assert found.err.count("--accept-revision") == 1
 
 
 NOBODY = {"id": "a", "decision": "deny", "reasons": []}
