@@ -184,7 +184,7 @@ def opened(options: EngineOptions) -> Iterator[tuple[Engine, ...]]:
         if options.opa is not None:
             engines: list[Engine] = [_server(options.opa, options)]
         else:
-            policy = _policy(options)
+            policy = policy_of(options)
             chosen = options.engine or default_engine()
             engines = []
             if chosen in {EngineName.EMBEDDED, EngineName.BOTH}:
@@ -207,7 +207,13 @@ def default_engine() -> EngineName:
     return EngineName.EMBEDDED
 
 
-def _policy(options: EngineOptions) -> LoadedPolicy:
+def policy_of(options: EngineOptions) -> LoadedPolicy:
+    """The policy that is named; a signed bundle once an `opa` has verified it.
+
+    Raises:
+        PolicyLoadError: it is refused.
+        InputFileError: a file cannot be read.
+    """
     if options.public_key is not None:
         return _signed(options, options.public_key)
     extra = None if options.data is None else read_object(options.data).value
@@ -215,7 +221,6 @@ def _policy(options: EngineOptions) -> LoadedPolicy:
 
 
 def _signed(options: EngineOptions, public_key: Path) -> LoadedPolicy:
-    """The policy of a signed bundle, once an `opa` has verified it."""
     from aioc_opa.engines.local_opa import load  # noqa: PLC0415 - runs processes; only when asked for
     from aioc_opa.engines.local_opa_signature import BundleVerification  # noqa: PLC0415 - likewise
     from aioc_opa.engines.opa_binary import find_opa_binary  # noqa: PLC0415 - likewise

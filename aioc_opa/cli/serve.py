@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from aioc_opa.cli import logs
-from aioc_opa.cli.engine_options import DataOption
-from aioc_opa.cli.json_files import read_object
+from aioc_opa.cli.engine_options import (
+    DEFAULT_ALGORITHM,
+    AlgorithmOption,
+    DataOption,
+    EngineOptions,
+    PublicKeyOption,
+    ScopeOption,
+    policy_of,
+)
 from aioc_opa.cli.terminal import say, shown
 from aioc_opa.engines.local_server import DEFAULT_ADDRESS, LocalOpaServer, loopback_address
 from aioc_opa.errors import EngineConfigurationError
-from aioc_opa.packs.policy_folder import load_policy
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -22,7 +28,8 @@ if TYPE_CHECKING:
 HELP: Final = """Serve a policy with an OPA of our own, for other programs on this machine to ask.
 
 It answers what the policy's package system.authz allows (in rego/: the two decisions and /health), and logs each
-decision to standard error as package system.log masks it. Policies are read once, at the start. Ctrl-C stops it.
+decision to standard error as package system.log masks it. Policies are read once, at the start; of a signed bundle,
+--public-key says who must have signed it. Ctrl-C stops it.
 
 \b
 Exit status: 0 stopped; 2 wrong usage; 3 the policy or the opa cannot be used, or the address is taken.
@@ -31,6 +38,7 @@ Exit status: 0 stopped; 2 wrong usage; 3 the policy or the opa cannot be used, o
 Examples:
   aioc-opa serve --policy rego
   aioc-opa serve --policy rego --addr 127.0.0.1:9191
+  aioc-opa serve --policy tools.tar.gz --public-key signing.pub.pem
   aioc-opa authorize call.json --tools tools.json --opa http://127.0.0.1:8181
 """
 
@@ -38,6 +46,9 @@ Examples:
 def serve(
     *,
     policy: Annotated[Path, typer.Option("--policy", metavar="DIR|BUNDLE", help="Policy folder, or bundle .tar.gz.")],
+    public_key: PublicKeyOption = None,
+    algorithm: AlgorithmOption = DEFAULT_ALGORITHM,
+    scope: ScopeOption = None,
     data: DataOption = None,
     addr: Annotated[
         str, typer.Option("--addr", metavar="HOST:PORT", help="Loopback address to listen on.", show_default=True)
@@ -49,7 +60,8 @@ def serve(
         loopback_address(addr)
     except EngineConfigurationError as error:
         raise typer.BadParameter(f"--addr: {error}") from None
-    loaded = load_policy(policy, extra_data=None if data is None else read_object(data).value)
+    options = EngineOptions(policy=policy, public_key=public_key, algorithm=algorithm, scope=scope, data=data)
+    loaded = policy_of(options)
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         with LocalOpaServer(loaded, address=addr) as server:

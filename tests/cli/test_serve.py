@@ -58,6 +58,8 @@ def test_what_cannot_be_served_is_said_in_a_line(opa_binary: Path, repository: P
     for arguments, said, status in (
         (("--policy", tmp_path / "gone"), "no such policy folder", 3),
         (("--policy", repository / "rego", "--addr", "0.0.0.0:8181"), "not a loopback address", 2),
+        (("--policy", repository / "rego", "--public-key", "a.pem"), "it must be a signed bundle", 3),
+        (("--policy", repository / "rego", "--scope", "a"), "give --public-key", 2),
         (("--policy", repository / "rego", "--addr", "9191"), "is not an address and port such as 127.0.0.1:8181", 2),
     ):
         running = serve(opa_binary, *arguments)

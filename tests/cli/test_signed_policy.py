@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import tarfile
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,9 @@ import pytest
 
 from aioc_opa.packs.scaffolding import new_pack
 from aioc_opa.packs.starter import new_policy
+from tests.cli.test_serve import serve
 from tests.opa.bundle_server import signing_key
+from tests.opa_process import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,3 +105,21 @@ def test_what_contradicts_itself_is_wrong_usage(
     ):
         assert decide(*options).status in {2, 3}, options
     assert decide("--policy", str(folder / "policy"), *key).status == 3
+
+
+def test_a_signed_bundle_is_served_once_it_is_verified(bundle: Path, folder: Path, opa_binary: Path) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    command = ("--policy", bundle, "--addr", address, "--public-key")
+    refused = serve(opa_binary, *command, folder / "other" / "signing.pub.pem")
+    _, err = refused.communicate(timeout=60)
+    assert (refused.returncode, "signature" in err) == (3, True), err
+    running = serve(opa_binary, *command, folder / "signing.pub.pem")
+    try:
+        assert running.stdout is not None
+        assert f"http://{address}" in running.stdout.readline()
+        assert running.stdout.readline().startswith("revision 3-")
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=60)
+    finally:
+        running.kill()
+        running.communicate()
