@@ -29,6 +29,8 @@ def written_terms(policy: LintedPolicy, module: Module, rule: Node, defaults: Js
         rule: of the set ``require_approval``.
         defaults: the library's terms.
     """
+    if any(isinstance(node, dict) and node.get("with") for node, _ in walk(rule)):
+        return None  # what is replaced may be what the library's terms are made of
     declared = _declared(rule)
     constants = {name: value for name, value in _constants(policy, module).items() if name not in declared}
     named = {**constants, **_assigned(rule, declared)}

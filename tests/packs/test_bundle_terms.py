@@ -109,6 +109,16 @@ def test_a_variable_that_is_not_the_rules_own_counts_for_nothing(policies: Polic
         assert computed_from(found) == [RULES]
 
 
+def test_what_is_replaced_for_a_rule_makes_its_terms_computed(policies: Policies) -> None:
+    fewer = "data.aioc.lib.approval_defaults.quorum"
+
+    def change(files: dict[str, Any]) -> None:
+        asking('approvals.by(["cfo"])')(files)
+        files[MODULE] = files[MODULE].replace('by(["cfo"]))', f'by(["cfo"])) with {fewer} as 1')
+
+    assert computed_from(policies.parsed(change)) == [RULES]
+
+
 def changed(found: Any, name: str) -> list[tuple[str, ...]]:
     return [row for row in rows(found, TITLE) if row[2] == f"terms: {name}"]
 
