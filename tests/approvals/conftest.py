@@ -13,6 +13,7 @@ from aioc_opa.approvals.memory_store import MemoryApprovalStore
 from aioc_opa.approvals.sql_store import SqlApprovalStore
 from aioc_opa.storage.database import Database
 from tests.approvals.desk import Desk, write_desk_policy
+from tests.approvals.forger import Forger
 from tests.approvals.store_cases import MemoryCase, SqlCase
 from tests.approvals.treasury import Treasury
 from tests.postgres import own_schema
@@ -150,3 +151,9 @@ def treasury(sqlite_case: SqlCase, treasury_engines: dict[str, Engine]) -> Treas
 def desk(treasury: Treasury, kind: str) -> Desk:
     """A guard of it, of each kind."""
     return Desk(treasury, kind)
+
+
+@pytest.fixture
+def forger(sql_case: SqlCase, treasury_engines: dict[str, Engine]) -> Forger:
+    """Somebody who can write to the database."""
+    return Forger(sql_case, treasury_engines["embedded"])
