@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +17,10 @@ import pytest
 from typer.testing import CliRunner
 
 from aioc_opa.cli.main import app
+from tests.approvals.treasury import write_policy
 from tests.audit.logs import KEY, event, trail, written
+from tests.cli.approvals_office import Office
+from tests.cli.approvals_service import SERVICE
 
 POLICY = """package cases
 
@@ -226,3 +230,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             event(51, identity="=cmd()", kind="execution_failed", tenant="other", approval_id="apr_" + "a" * 32)
         )
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def service_policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The treasury's policy."""
+    return write_policy(tmp_path_factory.mktemp("treasury") / "policy")
+
+
+@pytest.fixture
+def service_office(
+    tmp_path: Path, aioc: Command, service_policy: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Office]:
+    """An office whose folder has an application, for `approvals resume --app service:…`."""
+    made = Office(tmp_path, str(tmp_path / "approvals.db"), aioc)
+    made.set_up("treasurer")
+    (tmp_path / "policy").symlink_to(service_policy)
+    (tmp_path / "service.py").write_text(SERVICE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    yield made
+    service = sys.modules.pop("service", None)
+    if service is not None:
+        service.broker.store.close()
+        service.engine.close()
