@@ -1,4 +1,4 @@
-"""What the tests of store contract share."""
+"""What all parts of the contract of stores are tested with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of store endings share."""
+"""Requests that are opened, ended and used, for the tests of what has ended."""
 
 from __future__ import annotations
 

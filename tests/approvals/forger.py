@@ -1,4 +1,4 @@
-"""What the tests of forgery share."""
+"""Somebody who can write to the database, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of keys share."""
+"""A key and its file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of votes share."""
+"""A vote that is signed."""
 
 from __future__ import annotations
 

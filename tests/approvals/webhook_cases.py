@@ -1,4 +1,4 @@
-"""What the tests of webhook share."""
+"""A notifier with a secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of approvals running share."""
+"""An application with guards, for `approvals resume --app service:…`, and how the commands are run on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`approvals resume` and `recover`: what runs, what has run, and what nobody knows."""
+"""`approvals resume`: what runs, and what does not."""
 
 from __future__ import annotations
 
