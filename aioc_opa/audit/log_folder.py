@@ -37,8 +37,20 @@ def segments_of(folder: Path, writer: str) -> list[int]:
     Raises:
         OSError: the folder cannot be read.
     """
-    matches = (SEGMENT_FILE.fullmatch(path.name) for path in folder.iterdir())
-    return sorted(int(match[2]) for match in matches if match is not None and match[1] == writer)
+    return segments_by_writer(folder).get(writer, [])
+
+
+def segments_by_writer(folder: Path) -> dict[str, list[int]]:
+    """Numbers of every writer's segments, rising.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    found: dict[str, list[int]] = {}
+    for match in (SEGMENT_FILE.fullmatch(path.name) for path in folder.iterdir()):
+        if match is not None:
+            found.setdefault(match[1], []).append(int(match[2]))
+    return {writer: sorted(numbers) for writer, numbers in found.items()}
 
 
 def head_text(sequence: int, hash_: str) -> bytes:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
-from aioc_opa.audit.log_folder import HEAD_FILE, SEGMENT_FILE, head_in, segment_path, segments_of
+from aioc_opa.audit.log_folder import HEAD_FILE, SEGMENT_FILE, head_in, segment_path, segments_by_writer
 from aioc_opa.audit.regular_files import NotARegularFileError, open_regular
 from aioc_opa.audit.sql_tables import COMPONENT, MIGRATIONS
 from aioc_opa.core.audit.chain import MAX_RECORD_BYTES
@@ -28,6 +29,7 @@ LONGEST_LINE: Final = 8 * MAX_RECORD_BYTES
 """Bytes: a torn write, which is at most half of it, and the record that repairs it."""
 
 _PAGE: Final = 1000
+_SETTLED_NS: Final = 2_000_000_000
 _HEAD_BYTES: Final = 4096
 
 
@@ -110,6 +112,7 @@ class FolderSource:
 
     def __init__(self, folder: Path) -> None:
         self.folder: Final = folder
+        self._listed: tuple[int, dict[str, list[int]]] | None = None
 
     def writers(self) -> list[str]:
         """See `LogSource`. A head file without records counts: its records are missing."""
@@ -125,7 +128,7 @@ class FolderSource:
         del after
         path = self.folder
         try:
-            segments = segments_of(self.folder, writer)
+            segments = self._segments(writer)
             for segment in segments:
                 path = segment_path(self.folder, writer, segment)
                 yield from _lines_of(path, segment, last=segment == segments[-1])
@@ -144,6 +147,20 @@ class FolderSource:
             raise ValueError(str(error)) from None
         except OSError as error:
             raise _unreadable(path, error) from None
+
+    def _segments(self, writer: str) -> list[int]:
+        """The writer's segments as they are now.
+
+        A fleet leaves thousands of writers in one folder. It is listed anew for each of them only while it changes: a
+        new file changes the folder's time, unless it comes within the same tick of the file system's clock.
+        """
+        changed = self.folder.stat().st_mtime_ns
+        if self._listed is None or self._listed[0] != changed:
+            found = segments_by_writer(self.folder)
+            settled = time.time_ns() - changed > _SETTLED_NS
+            self._listed = (changed, found) if settled else None
+            return found.get(writer, [])
+        return self._listed[1].get(writer, [])
 
 
 def _lines_of(path: Path, segment: int, *, last: bool) -> Iterator[Line]:
