@@ -99,8 +99,9 @@ class JsonLinesSink:
         """See `AuditSink`. Another process may be the writer then."""
         self._close_file()
         if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+            # A child that has just been forked shares the lock until it has come to close it: it is let go of here.
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+        self._let_go()
 
     def before_fork(self) -> bool:
         """See `forks`: nothing has to be let go of first."""
@@ -111,7 +112,13 @@ class JsonLinesSink:
 
     def in_child(self) -> None:
         """See `forks`. A child is not the writer, and must not keep its parent's lock when that one is gone."""
-        self.close()
+        self._let_go()  # and not unlocked: the lock is the parent's
+
+    def _let_go(self) -> None:
+        self._close_file()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def _take(self, writer: str) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from aioc_opa.audit.json_lines import JsonLinesSink
 from aioc_opa.audit.trail import AuditTrail
 from aioc_opa.errors import AuditUnavailableError, ConfigurationError
 from aioc_opa.models.audit_event import AuditEvent
@@ -102,6 +105,23 @@ def test_a_forked_child_is_not_the_writer_and_does_not_hold_its_lock(tmp_path: P
             again.record_intent(event(4))
     finally:
         assert os.waitpid(child, 0)[1] == 0
+    assert verified(tmp_path / "log").sound
+
+
+def test_a_child_that_has_not_come_to_let_go_of_the_lock_keeps_nobody_from_going_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(JsonLinesSink, "in_child", lambda _: time.sleep(60))
+    parent = trail(tmp_path / "log")
+    child = os.fork()
+    if child == 0:
+        os._exit(2)
+    try:
+        parent.close()
+        trail(tmp_path / "log").close()
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
     assert verified(tmp_path / "log").sound
 
 
