@@ -95,11 +95,15 @@ class Running:
 
     def ask(self, path: str, token: str | None = None) -> int | None:
         """The status of the TCP port's answer; None while nobody listens."""
-        answer = self.answer(path, token)
+        answer = self._answer(path, token)
         return None if answer is None else answer.status_code
 
-    def answer(self, path: str, token: str | None = None) -> requests.Response | None:
-        """The TCP port's answer; None while nobody listens."""
+    def metrics(self, token: str) -> str:
+        """What its TCP port says of itself; empty while nobody listens."""
+        answer = self._answer("/metrics", token)
+        return "" if answer is None else answer.text
+
+    def _answer(self, path: str, token: str | None) -> requests.Response | None:
         scheme, verify = ("https", str(self.ca_file)) if self.url.startswith("https:") else ("http", None)
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         try:
