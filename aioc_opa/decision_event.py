@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
-from datetime import UTC, datetime
+import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from aioc_opa.core.approvals.times import rfc3339_of_ms
 from aioc_opa.core.audit.labels import tool_label
 from aioc_opa.models.audit_event import AuditEvent
 
@@ -17,12 +19,34 @@ if TYPE_CHECKING:
 logger: Final = logging.getLogger("aioc_opa.audit")
 
 
-def event_of(kind: AuditKind, *, principal: Principal | None = None, **facts: Any) -> AuditEvent | None:
-    """An event of now.
+@dataclass(frozen=True, slots=True)
+class UnmadeEvent:
+    """The facts of an event, taken now. Whoever writes it makes the event: that is no work for the thread that decides.
+
+    Attributes:
+        kind: what happened.
+        facts: as for `event_of`; names, codes, ids and times alone, so nothing of a call's arguments waits with it.
+        at: seconds since 1970.
+    """
+
+    kind: AuditKind
+    facts: dict[str, Any] = field(repr=False)
+    at: float = field(default_factory=time.time)
+
+    def made(self) -> AuditEvent | None:
+        """The event; None when the facts do not fit one, see `event_of`."""
+        return event_of(self.kind, at=self.at, **self.facts)
+
+
+def event_of(
+    kind: AuditKind, *, principal: Principal | None = None, at: float | None = None, **facts: Any
+) -> AuditEvent | None:
+    """An event.
 
     Args:
         kind: what happened.
         principal: whose identity and tenant it names.
+        at: when, seconds since 1970; now without.
         **facts: other attributes of `AuditEvent`.
 
     Returns:
@@ -31,7 +55,7 @@ def event_of(kind: AuditKind, *, principal: Principal | None = None, **facts: An
     try:
         return AuditEvent(
             kind=kind,
-            at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            at=rfc3339_of_ms(int((time.time() if at is None else at) * 1000)),
             identity=None if principal is None else principal.identity,
             tenant=None if principal is None else principal.tenant,
             **facts,

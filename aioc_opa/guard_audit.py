@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from aioc_opa.core.audit.labels import digest_label, id_label, reason_label, reason_labels, tool_label
-from aioc_opa.decision_event import event_of, tool_facts
+from aioc_opa.decision_event import UnmadeEvent, event_of, tool_facts
 from aioc_opa.errors import AuditUnavailableError
 from aioc_opa.models.outcome import Allowed, Denied, HandoffAllowed, HandoffDenied
 from aioc_opa.models.principal import Principal
@@ -58,15 +58,21 @@ class GuardAudit:
         self.vault: Final = vault
         self._codes: Final = frozenset(codes)
 
-    def record(self, event: AuditEvent | None) -> None:
+    def record(self, event: AuditEvent | UnmadeEvent | None) -> None:
         """Record what has been decided or has happened. Never raises; waits in ``required`` mode."""
-        if event is not None:
-            self.trail.record(event)
+        found = self._ready(event)
+        if found is not None:
+            self.trail.record(found)
 
-    async def record_async(self, event: AuditEvent | None) -> None:
+    async def record_async(self, event: AuditEvent | UnmadeEvent | None) -> None:
         """`record` for coroutines."""
-        if event is not None:
-            await self.trail.record_async(event)
+        found = self._ready(event)
+        if found is not None:
+            await self.trail.record_async(found)
+
+    def _ready(self, event: AuditEvent | UnmadeEvent | None) -> AuditEvent | UnmadeEvent | None:
+        """Who waits for the record anyway makes the event; otherwise its writer does."""
+        return event.made() if type(event) is UnmadeEvent and self.trail.mode == "required" else event
 
     def record_later(self, event: AuditEvent | None) -> None:
         """`record` without waiting, whatever the mode: in a thread where the trail would wait."""
@@ -113,18 +119,17 @@ class GuardAudit:
             duration_ms=denied.duration_ms,
         )
 
-    def access(self, arrival: Arrival, denied: Denied | None) -> AuditEvent | None:
+    def access(self, arrival: Arrival, denied: Denied | None) -> UnmadeEvent:
         """The event of what the access gate answered."""
-        reason = "allowed" if denied is None else denied.audit_code
-        return event_of(
-            "access",
+        facts = {
             **self._around(arrival.surroundings),
             **tool_facts(arrival.tool, arrival.request.target),
-            decision="allow" if denied is None else "deny",
-            reason=reason,
-            duration_ms=(time.perf_counter() - arrival.started) * 1000.0,
-            approval_id=arrival.approval_id,
-        )
+            "decision": "allow" if denied is None else "deny",
+            "reason": "allowed" if denied is None else denied.audit_code,
+            "duration_ms": (time.perf_counter() - arrival.started) * 1000.0,
+            "approval_id": arrival.approval_id,
+        }
+        return UnmadeEvent("access", facts)
 
     def keep(self, arrival: Arrival, outcome: Allowed | Denied | Suspended) -> str | None:
         """Keep the arguments of a judged call, where that is wanted. Blocks on the vault. Never raises.
@@ -147,28 +152,28 @@ class GuardAudit:
 
     def decided(
         self, arrival: Arrival, outcome: Allowed | Denied | Suspended, arguments_digest: str | None = None
-    ) -> AuditEvent | None:
+    ) -> UnmadeEvent:
         """The event of a decision on a call: policy's, or the runtime's on its behalf."""
         tenant = arrival.surroundings.tenant
         proposal_hash = None if outcome.question is None else outcome.question.proposal_hash
         verdict = (
             "allow" if isinstance(outcome, Allowed) else "deny" if isinstance(outcome, Denied) else "approval_required"
         )
-        return event_of(
-            "tool_policy",
+        facts = {
             **self._around(arrival.surroundings),
             **tool_facts(arrival.tool, arrival.request.target),
-            decision=verdict,
-            reason=self._code(outcome.audit_code if isinstance(outcome, Denied) else outcome.code),
-            reasons=reason_labels(outcome.reasons, self._codes),
-            policy_revision=_bounded(outcome.policy_revision, MAX_REVISION),
-            decision_id=id_label(outcome.decision_id),
-            engine=id_label(outcome.engine or None),
-            duration_ms=outcome.duration_ms,
-            approval_id=getattr(outcome, "approval_id", None) or arrival.approval_id,
-            proposal_ref=None if proposal_hash is None else self.trail.proposal_ref(tenant, proposal_hash),
-            arguments_digest=arguments_digest,
-        )
+            "decision": verdict,
+            "reason": self._code(outcome.audit_code if isinstance(outcome, Denied) else outcome.code),
+            "reasons": reason_labels(outcome.reasons, self._codes),
+            "policy_revision": _bounded(outcome.policy_revision, MAX_REVISION),
+            "decision_id": id_label(outcome.decision_id),
+            "engine": id_label(outcome.engine or None),
+            "duration_ms": outcome.duration_ms,
+            "approval_id": getattr(outcome, "approval_id", None) or arrival.approval_id,
+            "proposal_ref": None if proposal_hash is None else self.trail.proposal_ref(tenant, proposal_hash),
+            "arguments_digest": arguments_digest,
+        }
+        return UnmadeEvent("tool_policy", facts)
 
     def handoff(
         self,

@@ -10,20 +10,28 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from aioc_opa.audit.sink import SinkError
 from aioc_opa.errors import AuditLogError
+from aioc_opa.models.audit_event import AuditEvent
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from aioc_opa.audit.chain_writer import ChainWriter
     from aioc_opa.core.json_value import JsonObject
-    from aioc_opa.models.audit_event import AuditEvent
 
 _log: Final = logging.getLogger("aioc_opa.audit")
 _BATCH: Final = 512
+
+
+class Unmade(Protocol):
+    """Facts that have been taken, and that become an event where it is written."""
+
+    def made(self) -> AuditEvent | None:
+        """The event; None when they are none."""
+        ...
 
 
 @dataclass(slots=True, eq=False)
@@ -35,7 +43,7 @@ class Item:
         done: tells who waits; None where nobody does.
     """
 
-    event: AuditEvent
+    event: AuditEvent | Unmade
     done: Future[None] | None = None
 
 
@@ -235,8 +243,11 @@ class Pump:
             self._sign_at = time.monotonic() + self._checkpoint_seconds if failed else None
 
 
-def _content(event: AuditEvent) -> JsonObject:
-    return {"type": "event", "event": event.model_dump(by_alias=True, exclude_defaults=True)}
+def _content(event: AuditEvent | Unmade) -> JsonObject:
+    made = event if isinstance(event, AuditEvent) else event.made()
+    if made is None:
+        raise ValueError("the facts are no event")
+    return {"type": "event", "event": made.model_dump(by_alias=True, exclude_defaults=True)}
 
 
 def _words(error: BaseException) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from aioc_opa.audit.keys import AuditKey
+    from aioc_opa.audit.pump import Unmade
     from aioc_opa.audit.sink import AuditSink
     from aioc_opa.models.audit_event import AuditEvent
 
@@ -100,14 +101,14 @@ class AuditTrail:
         self._pump: Final = Pump(chain, capacity=capacity, linger_seconds=linger, checkpoint_seconds=checkpoint_seconds)
         atexit.register(self.close)
 
-    def record(self, event: AuditEvent) -> None:
+    def record(self, event: AuditEvent | Unmade) -> None:
         """Record something that has been decided or has happened. Never raises.
 
         ``best_effort``: never waits. ``required``: waits until it is durable, `timeout_seconds` at most, then alarms.
         """
         self._settle(self._submit(event))
 
-    async def record_async(self, event: AuditEvent) -> None:
+    async def record_async(self, event: AuditEvent | Unmade) -> None:
         """`record`, for coroutines: the event loop goes on meanwhile."""
         done = self._submit(event)
         if done is not None and not await self._durable_async(done):
@@ -168,7 +169,7 @@ class AuditTrail:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
 
-    def _submit(self, event: AuditEvent) -> Future[None] | None:
+    def _submit(self, event: AuditEvent | Unmade) -> Future[None] | None:
         """Queue an event; what tells when it is durable, or None: nobody waits, or it was dropped."""
         if self._foreign():
             _log.critical("audit: this process was forked from the writer; open a trail of its own")
